@@ -1,0 +1,146 @@
+"""Write prompts as objects: templates become prompts, chat models answer them.
+
+Every public name can be imported from here; its module is loaded when the name is first used. A new name takes one
+line in the block for type checkers and one in the table below.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+_MODULES = {
+    "AdapterError": "promptkit.errors",
+    "ApproximateTokenCounter": "promptkit.tokens",
+    "AssistantMessage": "promptkit.messages",
+    "AsyncChatModel": "promptkit.contracts",
+    "AuthenticationError": "promptkit.errors",
+    "ChatChunk": "promptkit.response",
+    "ChatMemory": "promptkit.contracts",
+    "ChatMemoryRepository": "promptkit.contracts",
+    "ChatModel": "promptkit.contracts",
+    "ChatOptions": "promptkit.options",
+    "ChatResponse": "promptkit.response",
+    "ChunkAccumulator": "promptkit.response",
+    "CompiledTemplate": "promptkit.renderers.base",
+    "ContextLengthError": "promptkit.errors",
+    "Generation": "promptkit.response",
+    "HistoryError": "promptkit.errors",
+    "InvalidToolCall": "promptkit.messages",
+    "Media": "promptkit.content",
+    "MemoryStoreError": "promptkit.errors",
+    "Message": "promptkit.messages",
+    "MessageType": "promptkit.messages",
+    "MissingDependencyError": "promptkit.errors",
+    "MissingVariablesError": "promptkit.errors",
+    "ModelError": "promptkit.errors",
+    "ModelHTTPError": "promptkit.errors",
+    "Opaque": "promptkit.content",
+    "OutputConversionError": "promptkit.errors",
+    "Prompt": "promptkit.prompt",
+    "PromptError": "promptkit.errors",
+    "PromptkitError": "promptkit.errors",
+    "RateLimitError": "promptkit.errors",
+    "Reasoning": "promptkit.content",
+    "ResponseFormatError": "promptkit.errors",
+    "SerializationError": "promptkit.errors",
+    "StreamingChatModel": "promptkit.contracts",
+    "SystemMessage": "promptkit.messages",
+    "TemplateError": "promptkit.errors",
+    "TemplateNotFoundError": "promptkit.errors",
+    "TemplateRenderer": "promptkit.renderers.base",
+    "TemplateSyntaxError": "promptkit.errors",
+    "Text": "promptkit.content",
+    "TokenCounter": "promptkit.tokens",
+    "ToolCall": "promptkit.messages",
+    "ToolCallChunk": "promptkit.response",
+    "ToolDefinition": "promptkit.options",
+    "ToolError": "promptkit.errors",
+    "ToolExecutionError": "promptkit.errors",
+    "ToolLimitError": "promptkit.errors",
+    "ToolNotFoundError": "promptkit.errors",
+    "ToolResponse": "promptkit.messages",
+    "ToolResponseMessage": "promptkit.messages",
+    "TransportError": "promptkit.errors",
+    "UNSET": "promptkit.options",
+    "UnsafeTemplateError": "promptkit.errors",
+    "UnsupportedContentError": "promptkit.errors",
+    "Usage": "promptkit.response",
+    "UserMessage": "promptkit.messages",
+    "ValidationMode": "promptkit.renderers.base",
+}
+
+__all__ = list(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll] - checkers see the block below
+
+if TYPE_CHECKING:
+    from promptkit.content import Media as Media
+    from promptkit.content import Opaque as Opaque
+    from promptkit.content import Reasoning as Reasoning
+    from promptkit.content import Text as Text
+    from promptkit.contracts import AsyncChatModel as AsyncChatModel
+    from promptkit.contracts import ChatMemory as ChatMemory
+    from promptkit.contracts import ChatMemoryRepository as ChatMemoryRepository
+    from promptkit.contracts import ChatModel as ChatModel
+    from promptkit.contracts import StreamingChatModel as StreamingChatModel
+    from promptkit.errors import AdapterError as AdapterError
+    from promptkit.errors import AuthenticationError as AuthenticationError
+    from promptkit.errors import ContextLengthError as ContextLengthError
+    from promptkit.errors import HistoryError as HistoryError
+    from promptkit.errors import MemoryStoreError as MemoryStoreError
+    from promptkit.errors import MissingDependencyError as MissingDependencyError
+    from promptkit.errors import MissingVariablesError as MissingVariablesError
+    from promptkit.errors import ModelError as ModelError
+    from promptkit.errors import ModelHTTPError as ModelHTTPError
+    from promptkit.errors import OutputConversionError as OutputConversionError
+    from promptkit.errors import PromptError as PromptError
+    from promptkit.errors import PromptkitError as PromptkitError
+    from promptkit.errors import RateLimitError as RateLimitError
+    from promptkit.errors import ResponseFormatError as ResponseFormatError
+    from promptkit.errors import SerializationError as SerializationError
+    from promptkit.errors import TemplateError as TemplateError
+    from promptkit.errors import TemplateNotFoundError as TemplateNotFoundError
+    from promptkit.errors import TemplateSyntaxError as TemplateSyntaxError
+    from promptkit.errors import ToolError as ToolError
+    from promptkit.errors import ToolExecutionError as ToolExecutionError
+    from promptkit.errors import ToolLimitError as ToolLimitError
+    from promptkit.errors import ToolNotFoundError as ToolNotFoundError
+    from promptkit.errors import TransportError as TransportError
+    from promptkit.errors import UnsafeTemplateError as UnsafeTemplateError
+    from promptkit.errors import UnsupportedContentError as UnsupportedContentError
+    from promptkit.messages import AssistantMessage as AssistantMessage
+    from promptkit.messages import InvalidToolCall as InvalidToolCall
+    from promptkit.messages import Message as Message
+    from promptkit.messages import MessageType as MessageType
+    from promptkit.messages import SystemMessage as SystemMessage
+    from promptkit.messages import ToolCall as ToolCall
+    from promptkit.messages import ToolResponse as ToolResponse
+    from promptkit.messages import ToolResponseMessage as ToolResponseMessage
+    from promptkit.messages import UserMessage as UserMessage
+    from promptkit.options import ChatOptions as ChatOptions
+    from promptkit.options import ToolDefinition as ToolDefinition
+    from promptkit.options import UNSET as UNSET
+    from promptkit.prompt import Prompt as Prompt
+    from promptkit.renderers.base import CompiledTemplate as CompiledTemplate
+    from promptkit.renderers.base import TemplateRenderer as TemplateRenderer
+    from promptkit.renderers.base import ValidationMode as ValidationMode
+    from promptkit.response import ChatChunk as ChatChunk
+    from promptkit.response import ChatResponse as ChatResponse
+    from promptkit.response import ChunkAccumulator as ChunkAccumulator
+    from promptkit.response import Generation as Generation
+    from promptkit.response import ToolCallChunk as ToolCallChunk
+    from promptkit.response import Usage as Usage
+    from promptkit.tokens import ApproximateTokenCounter as ApproximateTokenCounter
+    from promptkit.tokens import TokenCounter as TokenCounter
+else:
+    # Hidden from checkers: for them it would make every misspelt name an `object`.
+    def __getattr__(name: str) -> object:
+        import importlib
+        import sys
+
+        if name not in _MODULES:
+            raise AttributeError(f"module 'promptkit' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        value = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
