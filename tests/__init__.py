@@ -1,0 +1,1 @@
+"""Test promptkit; the folders mirror src."""

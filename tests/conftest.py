@@ -1,0 +1,78 @@
+"""Hold what every test run shares: Hypothesis profiles, the soak lane, and the rule that nothing is skipped quietly."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+MACHINE = "machine:"
+"""What the reason of a skip begins with when this machine cannot run the test; no other skip passes `make check`."""
+
+_SLOW = [HealthCheck.too_slow]  # a busy machine is no fault of a test
+# Derandomized: a commit that passed passes again. `make soak` explores.
+settings.register_profile("check", deadline=None, derandomize=True, print_blob=True, suppress_health_check=_SLOW)
+settings.register_profile("soak", deadline=None, max_examples=5_000, print_blob=True, suppress_health_check=_SLOW)
+settings.load_profile("check")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Give the folder of the repository."""
+    return Path(__file__).parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the two options that the Makefile uses."""
+    parser.addoption("--no-skips", action="store_true", help=f"fail a skipped test unless its reason is '{MACHINE} …'")
+    parser.addoption("--soak", action="store_true", help="run only the long campaigns and deep property tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Explore deeply in the soak lane."""
+    if config.getoption("--soak"):
+        settings.load_profile("soak")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the lane: campaigns and property tests for `--soak`, else all but campaigns."""
+    lane: list[pytest.Item] = []
+    rest: list[pytest.Item] = []
+    for item in items:
+        campaign = item.get_closest_marker("soak") is not None
+        deep = campaign or item.get_closest_marker("hypothesis") is not None
+        wanted = deep if config.getoption("--soak") else not campaign
+        (lane if wanted else rest).append(item)
+    if rest:
+        config.hook.pytest_deselected(items=rest)
+        items[:] = lane
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a quiet skip of a test into a failure."""
+    report = yield
+    _refuse_skip(item.config, report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Turn a quiet skip of a module into a failure."""
+    report = yield
+    _refuse_skip(collector.config, report)
+    return report
+
+
+def _refuse_skip(config: pytest.Config, report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not report.skipped or hasattr(report, "wasxfail") or not config.getoption("--no-skips"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = reason.removeprefix("Skipped: ")
+    if not reason.startswith(MACHINE):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and its reason does not begin with {MACHINE!r}: {reason}"
