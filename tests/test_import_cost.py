@@ -1,0 +1,123 @@
+"""Hold the causes of a slow import: which modules are loaded and how many attrs classes are built."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+
+import promptkit
+
+MESSAGES_AND_TEMPLATES = (
+    "from promptkit import PromptTemplate, ChatPromptTemplate, SystemMessage, UserMessage, Prompt, ChatOptions"
+)
+HEAVY = {
+    *(
+        "anthropic",
+        "asyncio",
+        "google.genai",
+        "http.client",
+        "jinja2",
+        "langchain_core",
+        "logging",
+        "msgspec",
+        "openai",
+    ),
+    *("psycopg", "pydantic", "redis", "sqlite3", "tiktoken", "urllib.request", "xllamacpp"),
+}
+MAX_ATTRS_CLASSES = 35
+MAX_MODULES = 30
+"""Modules of our own that the message and template names load."""
+
+PROBE = """
+import json, sys
+from attr import _make
+import attrs
+
+built = []
+build = _make._ClassBuilder.build_class
+_make._ClassBuilder.build_class = lambda self: built.append(self._cls.__qualname__) or build(self)
+before = set(sys.modules)
+exec(sys.argv[1])
+after = set(sys.modules)
+print(json.dumps({"present": sorted(after), "loaded": sorted(after - before), "built": built}))
+"""
+
+
+@frozen
+class Cost:
+    """Hold what was loaded after a statement, what of it by the statement, and the attrs classes it built."""
+
+    present: set[str]
+    loaded: set[str]
+    built: list[str]
+
+    @property
+    def ours(self) -> list[str]:
+        return sorted(name for name in self.loaded if name.partition(".")[0] == "promptkit")
+
+    @property
+    def theirs(self) -> set[str]:
+        return {name.partition(".")[0] for name in self.loaded} - {"promptkit"} - sys.stdlib_module_names
+
+
+def cost(statement: str) -> Cost:
+    """Run a statement in a fresh interpreter."""
+    # Measured coverage would load modules of its own.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    done = subprocess.run([sys.executable, "-c", PROBE, statement], capture_output=True, text=True, env=environment)
+    assert not done.returncode, done.stderr
+    found = json.loads(done.stdout)
+    return Cost(set(found["present"]), set(found["loaded"]), found["built"])
+
+
+def test_the_package_alone_loads_nothing() -> None:
+    alone = cost("import promptkit")
+
+    assert alone.ours == ["promptkit"]
+    assert not alone.theirs
+    assert alone.built == []
+
+
+def test_message_and_template_names_load_attrs_and_our_modules_only() -> None:
+    names = cost(MESSAGES_AND_TEMPLATES)
+
+    assert not names.present & HEAVY
+    assert not names.theirs
+    assert len(names.ours) <= MAX_MODULES, names.ours
+
+
+def test_message_and_template_names_build_few_attrs_classes() -> None:
+    names = cost(MESSAGES_AND_TEMPLATES)
+
+    assert len(names.built) <= MAX_ATTRS_CLASSES, names.built
+
+
+LATE = {"jinja2": ("renderers.jinja",), "langchain_core": ("adapters.langchain.interop",)}
+"""Modules whose classes derive from a package's; loading them loads it."""
+EDGES = ("__main__", "cli", "mypy_plugin", "pytest_plugin")
+
+
+def modules() -> list[str]:
+    package = Path(promptkit.__file__).parent
+    names = (".".join(path.relative_to(package).with_suffix("").parts) for path in sorted(package.rglob("*.py")))
+    return [f"promptkit.{name.removesuffix('.__init__')}" for name in names if name.split(".")[0] not in EDGES]
+
+
+def test_no_module_loads_a_package_that_its_user_may_not_need() -> None:
+    late = {f"promptkit.{name}" for names in LATE.values() for name in names}
+    early = cost("\n".join(f"import {name}" for name in modules() if name not in late and name != "promptkit.__init__"))
+
+    assert not early.theirs
+
+
+@pytest.mark.parametrize(("package", "names"), LATE.items(), ids=LATE)
+def test_a_module_that_derives_from_a_package_loads_only_that(package: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        if f"promptkit.{name}" in modules():
+            assert not cost(f"import promptkit.{name}").present & (HEAVY - {package})
