@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 from attrs import field, frozen
 
@@ -60,6 +60,14 @@ class Message(Protocol):
     @property
     def metadata(self) -> Mapping[str, Any]:
         """What else is known."""
+
+
+if TYPE_CHECKING:
+
+    class _MessageValue(Value, Message):  # pyright matches class variables and converter fields only by name
+        ...
+else:
+    _MessageValue = Value
 
 
 def _argument_text(value: str | Mapping[str, Any]) -> str:
@@ -188,7 +196,7 @@ class ToolResponse(Value):
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class SystemMessage(Value):
+class SystemMessage(_MessageValue):
     """Hold what the application tells the model to be and do.
 
     >>> SystemMessage("Answer in one sentence.").text
@@ -222,7 +230,7 @@ class SystemMessage(Value):
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class UserMessage(Value):
+class UserMessage(_MessageValue):
     """Hold what a person (or the program in their place) says.
 
     Args:
@@ -292,7 +300,7 @@ def _optional_content(value: ContentLike | None) -> Content | None:
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class AssistantMessage(Value):
+class AssistantMessage(_MessageValue):
     """Hold what the model says and which tools it wants.
 
     Args:
@@ -341,7 +349,7 @@ class AssistantMessage(Value):
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class ToolResponseMessage(Value):
+class ToolResponseMessage(_MessageValue):
     """Hold the results of one or more tool calls of one turn.
 
     >>> ToolResponseMessage(ToolResponse("c1", "weather", content="3 degrees")).responses[0].text
