@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from promptkit.messages import Message
@@ -163,11 +163,24 @@ class ChatMemoryRepository(Protocol):
             MemoryStoreError: An id is stored with other content, or the store failed.
         """
 
-    def last(self, conversation_id: str, n: int) -> tuple[StoredMessage, ...]:
-        """Give the last ``n`` messages, oldest first; an unknown conversation has none."""
+    def last(self, conversation_id: str, n: int, *, system: int = 0) -> tuple[StoredMessage, ...]:
+        """Give the last ``n`` messages, oldest first; an unknown conversation has none.
 
-    def read(self, conversation_id: str, *, after: int = 0, limit: int | None = None) -> Iterator[StoredMessage]:
-        """Stream the messages with a sequence number above ``after``, oldest first, at most ``limit``."""
+        ``system`` asks besides for so many system messages, the newest of those that stand before the ``n``.
+        """
+
+    def read(
+        self,
+        conversation_id: str,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Iterator[StoredMessage]:
+        """Stream the messages with a sequence number above ``after``, oldest first, at most ``limit``.
+
+        ``progress`` is called now and then with the number of messages given and of those to give.
+        """
 
     def conversation_ids(self, *, after: str | None = None, limit: int | None = None) -> tuple[str, ...]:
         """Give conversation ids in order of code points, those above ``after``, at most ``limit``."""
@@ -181,10 +194,17 @@ class ChatMemoryRepository(Protocol):
     async def aappend(self, conversation_id: str, messages: Message | Iterable[Message]) -> tuple[int, ...]:
         """Do `append` without blocking."""
 
-    async def alast(self, conversation_id: str, n: int) -> tuple[StoredMessage, ...]:
+    async def alast(self, conversation_id: str, n: int, *, system: int = 0) -> tuple[StoredMessage, ...]:
         """Do `last` without blocking."""
 
-    def aread(self, conversation_id: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[StoredMessage]:
+    def aread(
+        self,
+        conversation_id: str,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> AsyncIterator[StoredMessage]:
         """Do `read` without blocking."""
 
     async def aconversation_ids(self, *, after: str | None = None, limit: int | None = None) -> tuple[str, ...]:
