@@ -1,0 +1,1 @@
+"""Write prompts as templates: one role each, typed as classes, or a whole conversation."""

@@ -1,0 +1,71 @@
+"""Define what a template can do, as protocols: to text, to one message, to a prompt, to messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from promptkit.content import Media
+from promptkit.messages import Message
+from promptkit.options import ChatOptions
+from promptkit.prompt import Prompt
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+    from attrs import AttrsInstance
+
+__all__ = ["Actions", "ChatActions", "MessageActions", "StringActions", "Variables"]
+
+
+class _PydanticModel(Protocol):
+    def model_dump(self) -> dict[str, Any]: ...
+
+
+Variables: TypeAlias = "Mapping[str, Any] | AttrsInstance | DataclassInstance | _PydanticModel"
+"""What a template takes its variables from: a mapping, or an object whose fields are the variables."""
+
+
+class StringActions(Protocol):
+    """Turn variables into text."""
+
+    def render(self, model: Variables | None = None) -> str:
+        """Fill in the template.
+
+        Args:
+            model: The variables: a mapping, or an attrs, dataclass or pydantic object whose fields are the variables.
+        """
+
+
+class MessageActions(Protocol):
+    """Turn variables into one message."""
+
+    def create_message(self, model: Variables | None = None, *, media: Iterable[Media] = ()) -> Message:
+        """Fill in the template as a message of its role.
+
+        Args:
+            model: The variables; see `StringActions.render`.
+            media: Media that follow the text.
+        """
+
+
+class Actions(StringActions, Protocol):
+    """Turn variables into a prompt."""
+
+    def create(self, model: Variables | None = None, *, options: ChatOptions | None = None) -> Prompt:
+        """Fill in the template as a prompt.
+
+        Args:
+            model: The variables; see `StringActions.render`.
+            options: The options of the call.
+        """
+
+
+class ChatActions(Protocol):
+    """Turn variables into messages."""
+
+    def create_messages(self, model: Variables | None = None) -> tuple[Message, ...]:
+        """Fill in the template as messages, in order.
+
+        Args:
+            model: The variables; see `StringActions.render`.
+        """
