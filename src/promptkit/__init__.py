@@ -9,47 +9,69 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 _MODULES = {
+    "Actions": "promptkit.templates.actions",
     "AdapterError": "promptkit.errors",
     "ApproximateTokenCounter": "promptkit.tokens",
     "AssistantMessage": "promptkit.messages",
+    "AssistantPromptTemplate": "promptkit.templates.prompt_template",
     "AsyncChatModel": "promptkit.contracts",
     "AuthenticationError": "promptkit.errors",
+    "BasePromptTemplate": "promptkit.templates.base",
+    "ChatActions": "promptkit.templates.actions",
     "ChatChunk": "promptkit.response",
     "ChatMemory": "promptkit.contracts",
     "ChatMemoryRepository": "promptkit.contracts",
     "ChatModel": "promptkit.contracts",
     "ChatOptions": "promptkit.options",
+    "ChatPromptTemplate": "promptkit.templates.chat",
     "ChatResponse": "promptkit.response",
     "ChunkAccumulator": "promptkit.response",
     "CompiledTemplate": "promptkit.renderers.base",
     "ContextLengthError": "promptkit.errors",
+    "FStringRenderer": "promptkit.renderers.fstring",
+    "FewShotExamples": "promptkit.templates.few_shot",
     "Generation": "promptkit.response",
     "HistoryError": "promptkit.errors",
     "InvalidToolCall": "promptkit.messages",
+    "JinjaRenderer": "promptkit.renderers.jinja",
+    "LengthSelector": "promptkit.templates.few_shot",
     "Media": "promptkit.content",
+    "MediaTemplate": "promptkit.templates.parts",
     "MemoryStoreError": "promptkit.errors",
     "Message": "promptkit.messages",
+    "MessageActions": "promptkit.templates.actions",
     "MessageType": "promptkit.messages",
+    "MessagesPlaceholder": "promptkit.templates.chat",
     "MissingDependencyError": "promptkit.errors",
     "MissingVariablesError": "promptkit.errors",
     "ModelError": "promptkit.errors",
     "ModelHTTPError": "promptkit.errors",
+    "MustacheRenderer": "promptkit.renderers.mustache",
+    "NoOpRenderer": "promptkit.renderers.noop",
     "Opaque": "promptkit.content",
     "OutputConversionError": "promptkit.errors",
     "Prompt": "promptkit.prompt",
     "PromptError": "promptkit.errors",
+    "PromptTemplate": "promptkit.templates.prompt_template",
     "PromptkitError": "promptkit.errors",
     "RateLimitError": "promptkit.errors",
     "Reasoning": "promptkit.content",
     "ResponseFormatError": "promptkit.errors",
+    "ScoreSelector": "promptkit.templates.few_shot",
     "SerializationError": "promptkit.errors",
+    "StoredMessage": "promptkit.contracts",
     "StreamingChatModel": "promptkit.contracts",
+    "StringActions": "promptkit.templates.actions",
+    "StringTemplateRenderer": "promptkit.renderers.string_template",
     "SystemMessage": "promptkit.messages",
+    "SystemPromptTemplate": "promptkit.templates.prompt_template",
     "TemplateError": "promptkit.errors",
     "TemplateNotFoundError": "promptkit.errors",
     "TemplateRenderer": "promptkit.renderers.base",
     "TemplateSyntaxError": "promptkit.errors",
     "Text": "promptkit.content",
+    "TextResource": "promptkit.templates.resource",
+    "TokenBudgetSelector": "promptkit.templates.few_shot",
     "TokenCounter": "promptkit.tokens",
     "ToolCall": "promptkit.messages",
     "ToolCallChunk": "promptkit.response",
@@ -61,6 +83,7 @@ _MODULES = {
     "ToolResponse": "promptkit.messages",
     "ToolResponseMessage": "promptkit.messages",
     "TransportError": "promptkit.errors",
+    "TypedPromptTemplate": "promptkit.templates.typed",
     "UNSET": "promptkit.options",
     "UnsafeTemplateError": "promptkit.errors",
     "UnsupportedContentError": "promptkit.errors",
@@ -80,6 +103,7 @@ if TYPE_CHECKING:
     from promptkit.contracts import ChatMemory as ChatMemory
     from promptkit.contracts import ChatMemoryRepository as ChatMemoryRepository
     from promptkit.contracts import ChatModel as ChatModel
+    from promptkit.contracts import StoredMessage as StoredMessage
     from promptkit.contracts import StreamingChatModel as StreamingChatModel
     from promptkit.errors import AdapterError as AdapterError
     from promptkit.errors import AuthenticationError as AuthenticationError
@@ -122,12 +146,34 @@ if TYPE_CHECKING:
     from promptkit.renderers.base import CompiledTemplate as CompiledTemplate
     from promptkit.renderers.base import TemplateRenderer as TemplateRenderer
     from promptkit.renderers.base import ValidationMode as ValidationMode
+    from promptkit.renderers.fstring import FStringRenderer as FStringRenderer
+    from promptkit.renderers.jinja import JinjaRenderer as JinjaRenderer
+    from promptkit.renderers.mustache import MustacheRenderer as MustacheRenderer
+    from promptkit.renderers.noop import NoOpRenderer as NoOpRenderer
+    from promptkit.renderers.string_template import StringTemplateRenderer as StringTemplateRenderer
     from promptkit.response import ChatChunk as ChatChunk
     from promptkit.response import ChatResponse as ChatResponse
     from promptkit.response import ChunkAccumulator as ChunkAccumulator
     from promptkit.response import Generation as Generation
     from promptkit.response import ToolCallChunk as ToolCallChunk
     from promptkit.response import Usage as Usage
+    from promptkit.templates.actions import Actions as Actions
+    from promptkit.templates.actions import ChatActions as ChatActions
+    from promptkit.templates.actions import MessageActions as MessageActions
+    from promptkit.templates.actions import StringActions as StringActions
+    from promptkit.templates.base import BasePromptTemplate as BasePromptTemplate
+    from promptkit.templates.chat import ChatPromptTemplate as ChatPromptTemplate
+    from promptkit.templates.chat import MessagesPlaceholder as MessagesPlaceholder
+    from promptkit.templates.few_shot import FewShotExamples as FewShotExamples
+    from promptkit.templates.few_shot import LengthSelector as LengthSelector
+    from promptkit.templates.few_shot import ScoreSelector as ScoreSelector
+    from promptkit.templates.few_shot import TokenBudgetSelector as TokenBudgetSelector
+    from promptkit.templates.parts import MediaTemplate as MediaTemplate
+    from promptkit.templates.prompt_template import AssistantPromptTemplate as AssistantPromptTemplate
+    from promptkit.templates.prompt_template import PromptTemplate as PromptTemplate
+    from promptkit.templates.prompt_template import SystemPromptTemplate as SystemPromptTemplate
+    from promptkit.templates.resource import TextResource as TextResource
+    from promptkit.templates.typed import TypedPromptTemplate as TypedPromptTemplate
     from promptkit.tokens import ApproximateTokenCounter as ApproximateTokenCounter
     from promptkit.tokens import TokenCounter as TokenCounter
 else:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +15,10 @@ from promptkit.templates.chat import ChatPromptTemplate, MessagesPlaceholder
 from promptkit.templates.few_shot import FewShotExamples
 from promptkit.templates.parts import MediaTemplate
 from promptkit.templates.prompt_template import PromptTemplate
+from tests import oracles
 
-DATA = Path(__file__).parents[1] / "data"
-ROWS = [json.loads(line) for line in (DATA / "langchain_templates.jsonl").open(encoding="utf-8")]
-DECIDED = tomllib.loads((DATA / "decided.toml").read_text(encoding="utf-8"))
+ROWS = oracles.rows("langchain_templates.jsonl")
+DECIDED = oracles.decided()
 
 ROLES = {"human": "user", "user": "user", "ai": "assistant", "assistant": "assistant", "system": "system"}
 MESSAGES: dict[str, Callable[[str], Message]] = {"human": UserMessage, "ai": AssistantMessage, "system": SystemMessage}
@@ -118,14 +115,19 @@ def _chat(given: dict[str, Any]) -> dict[str, Any]:
         "input_variables": sorted(chat.variables),
         "optional_variables": sorted(chat.optional_variables),
         "messages": [
-            {"type": {"user": "human", "assistant": "ai"}.get(item.message_type, item.message_type.value), "content": _neutral_content(item.content)}
+            {
+                "type": {"user": "human", "assistant": "ai"}.get(item.message_type, item.message_type.value),
+                "content": _neutral_content(item.content),
+            }
             for item in messages
         ],
     }
 
 
 def _expected_chat(expected: dict[str, Any]) -> dict[str, Any]:
-    messages = [{"type": item["type"], "content": _expected_content(item["data"]["content"])} for item in expected["messages"]]
+    messages = [
+        {"type": item["type"], "content": _expected_content(item["data"]["content"])} for item in expected["messages"]
+    ]
     return {**expected, "messages": messages}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from promptkit.prompt import Prompt
 from promptkit.templates.chat import ChatPromptTemplate
 from promptkit.templates.prompt_template import AssistantPromptTemplate, PromptTemplate, SystemPromptTemplate
 from promptkit.templates.resource import TextResource
+from tests import oracles
 
-ROWS = [json.loads(line) for line in (Path(__file__).parents[1] / "data/spring_templates.jsonl").open(encoding="utf-8")]
+ROWS = oracles.rows("spring_templates.jsonl")
 CLASSES = {
     "PromptTemplate": PromptTemplate,
     "SystemPromptTemplate": SystemPromptTemplate,
