@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from promptkit.messages import Message
 from promptkit.prompt import Prompt
 from promptkit.response import ChatChunk, ChatResponse
+
+if TYPE_CHECKING:
+    from asyncio import Future
 
 __all__ = [
     "AnyChatModel",
@@ -18,7 +21,9 @@ __all__ = [
     "StoredMessage",
     "StreamingChatModel",
     "acall",
+    "acall_in_thread",
     "astream",
+    "astream_in_thread",
     "call",
     "stream",
 ]
@@ -69,9 +74,18 @@ class AsyncChatModel(Protocol):
 AnyChatModel = ChatModel | StreamingChatModel | AsyncChatModel
 """A model that has at least one form of a call."""
 
+_STUBS: Mapping[str, object] = {
+    "call": ChatModel.call,
+    "stream": StreamingChatModel.stream,
+    "acall": AsyncChatModel.acall,
+    "astream": AsyncChatModel.astream,
+}
+
 
 def _own(chat_model: object, name: str) -> Any:
-    return getattr(chat_model, name, None)
+    """Find a method of the model; what a class only inherits from the protocols above is none."""
+    inherited = getattr(type(chat_model), name, None) is _STUBS[name]
+    return None if inherited else getattr(chat_model, name, None)
 
 
 def call(chat_model: AnyChatModel, prompt: Prompt) -> ChatResponse:
@@ -83,61 +97,166 @@ def call(chat_model: AnyChatModel, prompt: Prompt) -> ChatResponse:
     from_call = _own(chat_model, "call")
     if from_call is not None:
         return from_call(prompt)  # type: ignore[no-any-return]
-    if _own(chat_model, "stream") is not None:
-        return ChatResponse.from_chunks(stream(chat_model, prompt))
-    raise _lacks(chat_model, "call", "acall")
+    if _own(chat_model, "stream") is None:
+        raise _lacks(chat_model, "call", "acall")
+    return ChatResponse.from_chunks(stream(chat_model, prompt))
 
 
-def stream(chat_model: AnyChatModel, prompt: Prompt) -> Iterator[ChatChunk]:
+def stream(chat_model: AnyChatModel, prompt: Prompt) -> Generator[ChatChunk, None, None]:
     """Stream from any model: by its ``stream``, else as one chunk of its ``call``.
 
     Raises:
         TypeError: The model is async only.
     """
-    from_stream = _own(chat_model, "stream")
-    if from_stream is not None:
-        yield from from_stream(prompt)
-        return
-    if _own(chat_model, "call") is None:
-        raise _lacks(chat_model, "stream", "astream")
-    yield from call(chat_model, prompt).to_chunks()
+    for name in ("stream", "call"):
+        if (method := _own(chat_model, name)) is not None:
+            return _streamed(method, prompt, whole=name == "call")
+    raise _lacks(chat_model, "stream", "astream")
+
+
+def _streamed(method: Callable[[Prompt], Any], prompt: Prompt, *, whole: bool) -> Generator[ChatChunk, None, None]:
+    """Call the model when the first chunk is asked for: a stream that nobody reads costs nothing."""
+    answer = method(prompt)
+    yield from answer.to_chunks() if whole else answer
 
 
 async def acall(chat_model: AnyChatModel, prompt: Prompt) -> ChatResponse:
-    """Call any model without blocking: by its ``acall``, else its ``call`` in a thread."""
+    """Call any model without blocking: by its ``acall``, else by joining its ``astream``, else in a thread."""
     from_acall = _own(chat_model, "acall")
     if from_acall is not None:
         return await from_acall(prompt)  # type: ignore[no-any-return]
+    if _own(chat_model, "astream") is None:
+        return await acall_in_thread(chat_model, prompt)
+    chunks: list[ChatChunk] = []
+    failure: list[Exception] = []
+    try:
+        async for chunk in astream(chat_model, prompt):
+            chunks.append(chunk)  # noqa: PERF401 - what came before an error is kept
+    except Exception as error:  # noqa: BLE001 - raised again below, with what had arrived
+        failure.append(error)
+    return ChatResponse.from_chunks(_replayed(chunks, failure))
+
+
+def _replayed(chunks: list[ChatChunk], failure: list[Exception]) -> Iterator[ChatChunk]:
+    yield from chunks
+    for error in failure:
+        raise error
+
+
+def astream(chat_model: AnyChatModel, prompt: Prompt) -> AsyncGenerator[ChatChunk, None]:
+    """Stream from any model without blocking: by its ``astream``, else by its ``stream`` in threads, else as one chunk.
+
+    Closing it closes the model's own stream; see `astream_in_thread` for the second case.
+    """
+    if (from_astream := _own(chat_model, "astream")) is not None:
+        return _astreamed(from_astream, prompt)
+    if _own(chat_model, "stream") is not None:
+        return astream_in_thread(chat_model, prompt)
+    return _awaited(chat_model, prompt)
+
+
+async def _astreamed(
+    method: Callable[[Prompt], AsyncIterator[ChatChunk]], prompt: Prompt
+) -> AsyncGenerator[ChatChunk, None]:
+    chunks = method(prompt)
+    try:
+        async for chunk in chunks:
+            yield chunk
+    finally:
+        close = getattr(chunks, "aclose", None)
+        if close is not None:
+            await close()
+
+
+async def _awaited(chat_model: AnyChatModel, prompt: Prompt) -> AsyncGenerator[ChatChunk, None]:
+    for chunk in (await acall(chat_model, prompt)).to_chunks():
+        yield chunk
+
+
+async def acall_in_thread(chat_model: AnyChatModel, prompt: Prompt) -> ChatResponse:
+    """Call a sync model in a thread; a sync model's own ``acall`` is this one line.
+
+    The thread sees the caller's context variables. Cancelling stops the waiting, not the thread.
+    """
     import asyncio
 
     return await asyncio.to_thread(call, chat_model, prompt)
 
 
-async def astream(chat_model: AnyChatModel, prompt: Prompt) -> AsyncIterator[ChatChunk]:
-    """Stream from any model without blocking: by its ``astream``, else its ``stream`` in a thread, chunk by chunk."""
-    from_astream = _own(chat_model, "astream")
-    if from_astream is not None:
-        async for chunk in from_astream(prompt):
-            yield chunk
-        return
-    if _own(chat_model, "stream") is None:
-        for chunk in (await acall(chat_model, prompt)).to_chunks():
-            yield chunk
-        return
+async def astream_in_thread(chat_model: AnyChatModel, prompt: Prompt) -> AsyncGenerator[ChatChunk, None]:
+    """Stream from a sync model, each chunk fetched in a thread; a sync model's own ``astream`` is this one line.
+
+    All steps see one copy of the caller's context variables. Cancelling returns at once; a step that is running then
+    closes the model's stream when it ends.
+    """
     import asyncio
 
-    chunks = stream(chat_model, prompt)
+    steps = _Steps(stream(chat_model, prompt))
+    loop = asyncio.get_running_loop()
+    cancelled = False
     try:
-        while (chunk_or_none := await asyncio.to_thread(next, chunks, None)) is not None:
-            yield chunk_or_none
+        while (chunk := await loop.run_in_executor(None, steps.next)) is not None:
+            yield chunk
+    except asyncio.CancelledError:
+        cancelled = True
+        raise
     finally:
-        await asyncio.to_thread(chunks.close)  # type: ignore[attr-defined]
+        closing = loop.run_in_executor(None, steps.close)
+        if cancelled:
+            closing.add_done_callback(_forget)
+        else:
+            await closing
+
+
+def _forget(future: Future[None]) -> None:
+    """Take the outcome of what nobody waits for, so that asyncio does not report it as never retrieved."""
+    if not future.cancelled():
+        future.exception()
+
+
+class _Steps:
+    """Run the steps of a generator in changing threads, and close it while one may be running."""
+
+    def __init__(self, chunks: Generator[ChatChunk, None, None]) -> None:
+        import contextvars
+        import threading
+
+        self._chunks = chunks
+        self._context = contextvars.copy_context()
+        self._lock = threading.Lock()
+        self._running = False
+        self._closed = False
+
+    def next(self) -> ChatChunk | None:
+        """Give the next chunk, or ``None`` at the end."""
+        with self._lock:
+            if self._closed:
+                return None
+            self._running = True
+        try:
+            return self._context.run(next, self._chunks, None)
+        finally:
+            with self._lock:
+                self._running = False
+                close = self._closed
+            if close:
+                self._context.run(self._chunks.close)
+
+    def close(self) -> None:
+        """Close the generator now, or at the end of the step that is running."""
+        with self._lock:
+            self._closed = True
+            close = not self._running
+        if close:
+            self._context.run(self._chunks.close)
 
 
 def _lacks(chat_model: object, wanted: str, present: str) -> TypeError:
-    if _own(chat_model, present) is None and _own(chat_model, "acall") is None:
-        return TypeError(f"{type(chat_model).__name__} is no chat model: it has none of call, stream, acall, astream")
-    return TypeError(f"{type(chat_model).__name__} has no {wanted}: it is async only; use await {present}(…)")
+    kind = type(chat_model).__name__
+    for name in (present, "acall", "astream"):
+        if _own(chat_model, name) is not None:
+            return TypeError(f"{kind} has no {wanted}: it is async only; use await promptkit.contracts.{present}(…)")
+    return TypeError(f"{kind} is no chat model: it has none of call, stream, acall and astream")
 
 
 class StoredMessage(NamedTuple):

@@ -10,7 +10,7 @@ from attrs import field, frozen
 from promptkit import _json
 from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, freeze_mapping
 from promptkit.content import Content, Part, Reasoning, Text, content_text, freeze_content
-from promptkit.errors import ModelError, PromptError
+from promptkit.errors import ModelError, PromptError, PromptkitError
 from promptkit.messages import AssistantMessage, InvalidToolCall, ToolCall
 
 __all__ = ["ChatChunk", "ChatResponse", "ChunkAccumulator", "Generation", "ToolCallChunk", "Usage"]
@@ -197,6 +197,8 @@ class ChatResponse(Value):
         except ModelError as error:
             if error.partial is None:
                 error.partial = accumulator.partial()
+            raise
+        except PromptkitError:
             raise
         except Exception as error:
             raise ModelError(
