@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import attrs
@@ -12,12 +13,30 @@ from promptkit.errors import PromptError
 if TYPE_CHECKING:
     from attrs import Attribute
 
-__all__ = ["EMPTY", "FrozenDict", "FrozenList", "JsonValue", "Value", "bare_fields", "freeze", "freeze_mapping", "thaw"]
+__all__ = [
+    "EMPTY",
+    "MAX_DEPTH",
+    "FrozenDict",
+    "FrozenList",
+    "JsonValue",
+    "Value",
+    "bare_fields",
+    "exact_str",
+    "freeze",
+    "freeze_mapping",
+    "items_of",
+    "settle",
+    "shown",
+    "thaw",
+    "tuple_of",
+]
 
-MAX_DEPTH = 200
-"""Deepest nesting that a frozen value may have, in levels; it also ends a value that contains itself."""
+MAX_DEPTH = 100
+"""Deepest nesting of a frozen value, in levels: it pickles, prints and compares far from the recursion limit."""
 
-type_error = "is not a JSON value or bytes; give str, int, float, bool, None, bytes, a list or a mapping with str keys"
+_HUGE = 1 << 14_000  # Python refuses to print integers of more than 4,300 digits: they would break every `repr`
+
+_MAPPINGS = (dict, Mapping)  # the exact class first: asking an ABC costs ten times as much
 
 JsonValue = None | bool | int | float | str | bytes | list[Any] | tuple[Any, ...] | Mapping[str, Any]
 """What metadata, ``extra`` and artifacts hold: JSON values and bytes, nested at will."""
@@ -52,12 +71,14 @@ class FrozenDict(dict[str, Any]):
 
     __slots__ = ()
 
-    def __init__(self, items: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /) -> None:
-        # dict.__init__ would accept an already filled instance, and so would be a way to change one.
-        if self:
-            _refuse(self)
+    def __new__(cls, items: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), /) -> Self:
         source = items if isinstance(items, Mapping) else dict(items)
-        super().__init__(_frozen_items(source, "", 0))
+        frozen = super().__new__(cls)
+        dict.update(frozen, _frozen_items(source, "", 0))
+        return frozen
+
+    def __init__(self, items: object = (), /) -> None:
+        """Do nothing: ``dict.__init__`` would be a way to change an instance."""
 
     def thaw(self) -> dict[str, Any]:
         """Give a plain dict, with plain dicts and lists inside."""
@@ -67,7 +88,7 @@ class FrozenDict(dict[str, Any]):
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FrozenDict, (dict(self),)
+        return _from_items, (dict(self),)
 
     def __copy__(self) -> Self:
         return self
@@ -78,42 +99,82 @@ class FrozenDict(dict[str, Any]):
     def __or__(self, other: Mapping[str, Any]) -> FrozenDict:  # type: ignore[override]
         return FrozenDict({**self, **other})
 
-    def __setitem__(self, key: str, value: object) -> NoReturn:
-        _refuse(self)
+    def _refuse(self, *_args: object, **_items: object) -> NoReturn:
+        raise TypeError("a FrozenDict cannot be changed; build a new one: FrozenDict({**old, 'key': value})")
 
-    def __delitem__(self, key: str) -> NoReturn:
-        _refuse(self)
-
-    def __ior__(self, other: object) -> NoReturn:
-        _refuse(self)
-
-    def clear(self) -> NoReturn:
-        """Refuse."""
-        _refuse(self)
-
-    def pop(self, *args: object) -> NoReturn:
-        """Refuse."""
-        _refuse(self)
-
-    def popitem(self) -> NoReturn:
-        """Refuse."""
-        _refuse(self)
-
-    def setdefault(self, *args: object) -> NoReturn:
-        """Refuse."""
-        _refuse(self)
-
-    def update(self, *args: object, **items: object) -> NoReturn:
-        """Refuse."""
-        _refuse(self)
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
 
-def _refuse(mapping: FrozenDict) -> NoReturn:
-    raise TypeError(f"{type(mapping).__name__} cannot be changed; build a new one: FrozenDict({{**old, 'key': value}})")
+def shown(value: object) -> str:
+    """Show any value in an error message, in at most 80 characters, whatever its ``repr`` does."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a repr may raise anything, a RecursionError too
+        text = f"<{type(value).__name__} without a repr>"
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def exact_str(value: object, path: str) -> str:
+    """Give a str as a plain ``str``, a subclass's too.
+
+    Raises:
+        PromptError: It is no str.
+    """
+    if not isinstance(value, str):
+        raise PromptError(f"{path} must be a str, not {shown(value)}")
+    return str.__str__(value)
+
+
+def items_of(value: Iterable[Any], path: str) -> tuple[Any, ...]:
+    """Read an iterable to its end.
+
+    Raises:
+        PromptError: It raised on the way; the cause is its own error.
+    """
+    try:
+        return tuple(value)
+    except PromptError:
+        raise
+    except Exception as error:
+        raise PromptError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def tuple_of(kind: Any, value: object, path: str) -> tuple[Any, ...]:
+    """Read an iterable of one kind to its end; a single item may stand for itself.
+
+    Args:
+        kind: A class, or a union of classes.
+        value: The iterable or the item.
+        path: Where it stands, for the error.
+
+    Raises:
+        PromptError: It holds something else, or raised on the way.
+    """
+    if isinstance(value, kind):
+        return (value,)
+    wanted = getattr(kind, "__name__", None) or " or ".join([one.__name__ for one in kind.__args__])
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise PromptError(f"{path} must hold {wanted} objects, not {shown(value)}")
+    items = items_of(value, path)
+    for index, item in enumerate(items):
+        if not isinstance(item, kind):
+            raise PromptError(f"{path}[{index}] must be a {wanted}, not {shown(item)}")
+    return items
+
+
+def settle(value: Any, *texts: str) -> None:
+    """Freeze the metadata of a value under construction, and check those of its texts that may be ``None``."""
+    if value.metadata is not EMPTY:
+        object.__setattr__(value, "metadata", freeze_mapping(value.metadata, f"{type(value).__name__}.metadata"))
+    for name in texts:
+        text = getattr(value, name)
+        if text is not None and type(text) is not str:
+            object.__setattr__(value, name, exact_str(text, f"{type(value).__name__}.{name}"))
 
 
 def freeze(value: object, path: str = "", depth: int = 0) -> Any:
-    """Copy a JSON value or bytes into its read-only form, once: what is frozen already comes back as it is.
+    """Copy a JSON value or bytes into its read-only form; what is frozen already comes back as it is.
 
     Args:
         value: The value.
@@ -124,38 +185,66 @@ def freeze(value: object, path: str = "", depth: int = 0) -> Any:
         PromptError: It, or something in it, is no JSON value, has a key that is not a str, or nests too deep.
     """
     kind = type(value)
-    if value is None or kind in _SCALARS:
+    if kind in _PLAIN:
         return value
+    if kind is int or kind is float:
+        return _frozen_number(value, path)
     if depth > MAX_DEPTH:
         raise PromptError(f"{path[:80]} nests deeper than {MAX_DEPTH} levels or contains itself")
-    if isinstance(value, Mapping):
-        return value if kind is FrozenDict else _from_items(_frozen_items(value, path, depth))
+    if isinstance(value, _MAPPINGS):
+        # Only the outermost is taken over: an inner one adds to the depth.
+        return value if kind is FrozenDict and depth == 0 else _from_items(_frozen_items(value, path, depth))
     if isinstance(value, list | tuple):
-        if kind is FrozenList:
+        if kind is FrozenList and depth == 0:
             return value
-        return FrozenList([freeze(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)])
-    if isinstance(value, bytearray | memoryview):
-        return bytes(value)
-    for scalar in (str, bool, int, float, bytes):
-        if isinstance(value, scalar):
-            return scalar(value) if scalar is not str else str.__str__(value)  # type: ignore[arg-type]
-    raise PromptError(f"{path or 'value'}: {kind.__name__} {type_error}")
+        return FrozenList(
+            [
+                item if type(item) in _PLAIN else freeze(item, f"{path}[{index}]", depth + 1)
+                for index, item in enumerate(value)
+            ]
+        )
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(memoryview(value))
+    if isinstance(value, str):
+        return str.__str__(value)
+    return _frozen_number(value, path)
 
 
-_SCALARS = frozenset((str, int, float, bool, bytes))
+_PLAIN = frozenset((str, bool, bytes, type(None)))
+
+
+def _frozen_number(value: object, path: str) -> int | float:
+    if isinstance(value, float) and isfinite(value):
+        return float.__float__(value)
+    if isinstance(value, int) and -_HUGE < value < _HUGE:
+        return int.__int__(value)
+    kind = f"{shown(value)} of the type {type(value).__name__}"
+    if isinstance(value, int):
+        kind = f"an int of {value.bit_length()} bits"
+    raise PromptError(
+        f"{path or 'value'} is {kind}, and that is no JSON value: give a str, a finite number, a bool, None, bytes, "
+        "a list, or a mapping with str keys"
+    )
 
 
 def _frozen_items(items: Mapping[str, Any], path: str, depth: int) -> dict[str, Any]:
     frozen: dict[str, Any] = {}
-    for key, value in items.items():
-        if not isinstance(key, str):
-            raise PromptError(f"{path or 'mapping'}: the key {key!r} is not a str")
-        frozen[str.__str__(key)] = freeze(value, f"{path}.{key}" if path else key, depth + 1)
+    try:
+        for key, value in items.items():
+            if type(key) is not str:
+                key = exact_str(key, f"{path or 'mapping'}: the key")  # noqa: PLW2901
+            if type(value) not in _PLAIN:
+                value = freeze(value, f"{path}.{key}" if path else key, depth + 1)  # noqa: PLW2901
+            frozen[key] = value
+    except PromptError:
+        raise
+    except Exception as error:
+        raise PromptError(f"{path or 'mapping'} cannot be read: {type(error).__name__}: {error}") from error
     return frozen
 
 
 def _from_items(items: dict[str, Any]) -> FrozenDict:
-    frozen = FrozenDict()
+    frozen = dict.__new__(FrozenDict)
     dict.update(frozen, items)
     return frozen
 
@@ -172,9 +261,10 @@ def freeze_mapping(value: Mapping[str, Any], path: str = "metadata") -> FrozenDi
     """
     if type(value) is FrozenDict:
         return value
-    if not isinstance(value, Mapping):
-        raise PromptError(f"{path} must be a mapping, not {value!r:.80}")
-    return _from_items(_frozen_items(value, path, 0)) if value else EMPTY
+    if not isinstance(value, _MAPPINGS):
+        raise PromptError(f"{path} must be a mapping, not {shown(value)}")
+    items = _frozen_items(value, path, 0)
+    return _from_items(items) if items else EMPTY
 
 
 def thaw(value: Any) -> Any:
@@ -190,7 +280,7 @@ def thaw(value: Any) -> Any:
     return value
 
 
-def bare_fields(cls: type, fields: list[Attribute[Any]]) -> list[Attribute[Any]]:
+def bare_fields(_: type, fields: list[Attribute[Any]]) -> list[Attribute[Any]]:
     """Drop the converters of a class when attrs builds it; type checkers go on reading them.
 
     ``__attrs_post_init__`` does their work in one call, and in the common case with one comparison a field: half the
@@ -222,6 +312,10 @@ class Value:
             value = getattr(self, field.name)
             if not field.kw_only:
                 shown.append(repr(value))
-            elif field.repr and (field.default is attrs.NOTHING or value != field.default):
+            elif field.repr and value != _default(field):
                 shown.append(f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _default(field: Attribute[Any]) -> Any:
+    return field.default if field.converter is None else field.converter(field.default)  # type: ignore[operator]

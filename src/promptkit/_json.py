@@ -8,7 +8,9 @@ __all__ = ["dumps", "loads"]
 
 
 def dumps(value: object) -> str:
-    """Write a value as compact JSON with its own characters (not escaped to ASCII).
+    """Write a value as compact JSON with its own characters; with a lone surrogate in it, escaped to ASCII.
+
+    So the text can always be encoded.
 
     Raises:
         ValueError: It holds NaN or an infinity, contains itself or nests too deep.
@@ -17,9 +19,14 @@ def dumps(value: object) -> str:
     import json
 
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        if not text.isascii():
+            text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
     except RecursionError:
         raise ValueError("the value nests too deep for JSON") from None
+    return text
 
 
 def loads(text: str | bytes) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from attrs import field, frozen
 
-from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, freeze_mapping
+from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, exact_str, freeze_mapping, settle, shown, tuple_of
 from promptkit.errors import PromptError
 
 __all__ = ["Content", "ContentLike", "Media", "Opaque", "Part", "Reasoning", "Text", "content_text", "freeze_content"]
@@ -70,24 +70,18 @@ class Opaque(Value):
     metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.vendor, str) or not self.vendor:
-            raise PromptError(f"Opaque.vendor must be the name of a wire format, not {self.vendor!r}")
+        object.__setattr__(self, "vendor", exact_str(self.vendor, "Opaque.vendor"))
+        if not self.vendor:
+            raise PromptError("Opaque.vendor is empty: name the wire format that the block came from")
         object.__setattr__(self, "payload", freeze_mapping(self.payload, "Opaque.payload"))
-        object.__setattr__(self, "metadata", freeze_mapping(self.metadata, "Opaque.metadata"))
+        settle(self)
 
 
 def _freeze_part(part: Text | Reasoning) -> None:
     kind = type(part).__name__
     if type(part.text) is not str:
-        object.__setattr__(part, "text", _plain_text(part.text, f"{kind}.text"))
-    if part.metadata is not EMPTY:
-        object.__setattr__(part, "metadata", freeze_mapping(part.metadata, f"{kind}.metadata"))
-
-
-def _plain_text(value: object, path: str) -> str:
-    if not isinstance(value, str):
-        raise PromptError(f"{path} must be a str, not {value!r:.80}")
-    return str.__str__(value)
+        object.__setattr__(part, "text", exact_str(part.text, f"{kind}.text"))
+    settle(part)
 
 
 _TYPES_BY_ENDING = {
@@ -101,30 +95,36 @@ _TYPES_BY_ENDING = {
     "svg": "image/svg+xml", "tif": "image/tiff", "tiff": "image/tiff", "txt": "text/plain", "wav": "audio/wav",
     "webm": "video/webm", "webp": "image/webp", "wmv": "video/x-ms-wmv", "xls": "application/vnd.ms-excel",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xml": "application/xml",
-    "yaml": "application/yaml", "yml": "application/yaml", "3gp": "video/3gpp",
+    "yaml": "application/yaml", "yml": "application/yaml", "3gp": "video/3gpp", "avif": "image/avif",
 }  # fmt: skip
 # Names from the IANA media type registry. The standard library's table is left out: it reads files of the machine.
 
-_MAGIC: tuple[tuple[int, bytes, str], ...] = (
-    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
-    (0, b"\xff\xd8\xff", "image/jpeg"),
-    (0, b"GIF87a", "image/gif"),
-    (0, b"GIF89a", "image/gif"),
-    (8, b"WEBP", "image/webp"),
-    (8, b"WAVE", "audio/wav"),
-    (0, b"%PDF-", "application/pdf"),
-    (0, b"ID3", "audio/mpeg"),
-    (0, b"\xff\xfb", "audio/mpeg"),
-    (0, b"OggS", "audio/ogg"),
-    (0, b"fLaC", "audio/flac"),
-    (4, b"ftypM4A", "audio/mp4"),
-    (4, b"ftypqt", "video/quicktime"),
-    (4, b"ftypheic", "image/heic"),
-    (4, b"ftyp", "video/mp4"),
-    (0, b"\x1a\x45\xdf\xa3", "video/webm"),
-    (0, b"BM", "image/bmp"),
+_MAGIC: tuple[tuple[bytes, int, int, bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", 0, 0, b"", "image/png"),
+    (b"\xff\xd8\xff", 0, 0, b"", "image/jpeg"),
+    (b"GIF87a", 0, 0, b"", "image/gif"),
+    (b"GIF89a", 0, 0, b"", "image/gif"),
+    (b"RIFF", 8, 12, b"WEBP", "image/webp"),
+    (b"RIFF", 8, 12, b"WAVE", "audio/wav"),
+    (b"RIFF", 8, 12, b"AVI ", "video/x-msvideo"),
+    (b"BM", 6, 10, b"\0\0\0\0", "image/bmp"),
+    (b"%PDF-", 0, 0, b"", "application/pdf"),
+    (b"ID3", 0, 0, b"", "audio/mpeg"),
+    (b"\xff\xfb", 0, 0, b"", "audio/mpeg"),
+    (b"\xff\xf3", 0, 0, b"", "audio/mpeg"),
+    (b"OggS", 0, 0, b"", "audio/ogg"),
+    (b"fLaC", 0, 0, b"", "audio/flac"),
+    (b"", 4, 11, b"ftypM4A", "audio/mp4"),
+    (b"", 4, 10, b"ftypqt", "video/quicktime"),
+    (b"", 4, 11, b"ftyphei", "image/heic"),
+    (b"", 4, 12, b"ftypmif1", "image/heif"),
+    (b"", 4, 11, b"ftypavi", "image/avif"),
+    (b"", 4, 10, b"ftyp3g", "video/3gpp"),
+    (b"", 4, 8, b"ftyp", "video/mp4"),
+    (b"\x1a\x45\xdf\xa3", 4, 64, b"matroska", "video/x-matroska"),
+    (b"\x1a\x45\xdf\xa3", 4, 64, b"webm", "video/webm"),
 )
-# Offsets and signatures as the formats' own specifications give them; RIFF names its content at offset 8.
+# How a file begins, and what stands between two offsets of it; as the formats' own specifications say.
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
@@ -158,11 +158,10 @@ class Media(Value):
     metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
 
     def __attrs_post_init__(self) -> None:
-        for name in ("mime_type", "url", "file_id", "name", "id"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, str) or not value):
-                raise PromptError(f"Media.{name} must be a non-empty str or None, not {value!r:.80}")
-        object.__setattr__(self, "metadata", freeze_mapping(self.metadata, "Media.metadata"))
+        texts = ("mime_type", "url", "file_id", "name", "id")
+        settle(self, *texts)
+        if empty := [name for name in texts if getattr(self, name) == ""]:
+            raise PromptError(f"Media.{empty[0]} is empty; leave out what is not known")
         if self.url is not None and self.url[:5].lower() == "data:":
             self._decode_data_url(self.url)
         given = [name for name in ("data", "url", "file_id") if getattr(self, name) is not None]
@@ -170,6 +169,10 @@ class Media(Value):
             raise PromptError(f"Media takes exactly one of data, url and file_id, not {' and '.join(given) or 'none'}")
         if self.data is not None:
             object.__setattr__(self, "data", _checked_bytes(self.data))
+        if self.url is not None and "://" not in self.url:
+            raise PromptError(
+                f"Media.url must be an absolute URL, not {shown(self.url)}; see Media.from_path for files"
+            )
         object.__setattr__(self, "mime_type", self._known_type())
 
     def _decode_data_url(self, url: str) -> None:
@@ -182,10 +185,11 @@ class Media(Value):
 
     def _known_type(self) -> str | None:
         if self.mime_type is not None:
-            kind, slash, rest = self.mime_type.partition("/")
-            if not (kind and slash and rest.strip()):
-                raise PromptError(f"Media.mime_type must look like 'image/png', not {self.mime_type!r:.80}")
-            return kind.lower() + slash + rest
+            name, semicolon, parameters = self.mime_type.partition(";")
+            name = name.strip().lower()
+            if not all(name.partition("/")) or len(name.split()) != 1:
+                raise PromptError(f"Media.mime_type must look like 'image/png', not {shown(self.mime_type)}")
+            return name + semicolon + parameters
         found = None if self.data is None else _type_of_bytes(self.data)
         found = found or _type_of_name(self.name) or _type_of_name(self.url)
         if found is None and self.file_id is None:
@@ -210,7 +214,7 @@ class Media(Value):
             file = Path(path)
             data = file.read_bytes()
         except (OSError, TypeError, ValueError) as error:
-            raise PromptError(f"the media file {str(path)!r} cannot be read: {error}") from error
+            raise PromptError(f"the media file {shown(path)} cannot be read: {error}") from error
         return cls(data, mime_type, name=file.name, metadata=metadata)
 
     @classmethod
@@ -238,7 +242,7 @@ class Media(Value):
             PromptError: The media is a URL or a file id: promptkit fetches nothing.
         """
         if self.data is None:
-            source = f"the URL {self.url!r:.80}" if self.url is not None else f"the file id {self.file_id!r:.80}"
+            source = f"the file id {shown(self.file_id)}" if self.url is None else f"the URL {shown(self.url)}"
             raise PromptError(f"media given by {source} has no bytes here; load them and give data=…")
         return self.data
 
@@ -268,12 +272,12 @@ class Media(Value):
 
 
 def _checked_bytes(data: object) -> Bytes:
-    if isinstance(data, bytearray | memoryview):
-        data = Bytes(data)
-    if not isinstance(data, Bytes):
+    if not isinstance(data, Bytes | bytearray | memoryview):
         raise PromptError(
             f"Media.data must be bytes, not {type(data).__name__}; see Media.from_path and Media.from_base64"
         )
+    if type(data) is not Bytes:
+        data = Bytes(memoryview(data))
     if not data:
         raise PromptError("Media.data is empty")
     return data
@@ -290,20 +294,24 @@ def _decode_base64(text: object) -> Bytes:
 
 
 def _split_data_url(url: str) -> tuple[str | None, Bytes]:
-    head, comma, body = url[5:].partition(",")
-    if not comma:
-        raise PromptError(f"{url[:60]!r} is not a data URL: it has no comma before its data")
-    mime_type, *parameters = [part.strip() for part in head.split(";")]
-    if "base64" in parameters:
-        return mime_type or None, _decode_base64(body)
     from urllib.parse import unquote_to_bytes
 
-    return mime_type or "text/plain", unquote_to_bytes(body)
+    head, comma, body = url[5:].partition(",")
+    mime_type, *parameters = [part.strip().lower() for part in head.split(";")]
+    if not comma:
+        raise PromptError(f"{shown(url)} is not a data URL: it has no comma before its data")
+    try:
+        data = unquote_to_bytes(body)
+    except UnicodeEncodeError:
+        raise PromptError("the data URL holds a lone surrogate") from None
+    if "base64" in parameters:
+        return mime_type or None, _decode_base64(data)
+    return mime_type or "text/plain", data
 
 
 def _type_of_bytes(data: Bytes) -> str | None:
-    for offset, magic, mime_type in _MAGIC:
-        if data.startswith(magic, offset):
+    for start, begin, end, inside, mime_type in _MAGIC:
+        if data.startswith(start) and inside in data[begin:end]:
             return mime_type
     return None
 
@@ -335,22 +343,10 @@ def freeze_content(value: ContentLike) -> Content:
     """
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, Part):
-        value = (value,)
-    if value is None or isinstance(value, bytes | Mapping) or not isinstance(value, Iterable):
-        raise PromptError(f"content must be a str or parts (Text, Media, Reasoning, Opaque), not {value!r:.80}")
-    parts = tuple(_as_part(item, index) for index, item in enumerate(value))
+    parts = tuple([Text(part) if isinstance(part, str) else part for part in tuple_of(str | Part, value, "content")])
     if len(parts) == 1 and type(parts[0]) is Text and not parts[0].metadata:
         return parts[0].text
     return parts
-
-
-def _as_part(item: object, index: int) -> Part:
-    if isinstance(item, str):
-        return Text(item)
-    if isinstance(item, Part):
-        return item
-    raise PromptError(f"content[{index}] is no part (str, Text, Media, Reasoning or Opaque): {item!r:.80}")
 
 
 def content_text(content: Content) -> str:

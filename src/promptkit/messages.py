@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from enum import Enum
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 from attrs import field, frozen
 
 from promptkit import _json
-from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, freeze, freeze_mapping
+from promptkit._frozen import (
+    EMPTY,
+    FrozenDict,
+    Value,
+    bare_fields,
+    exact_str,
+    freeze,
+    freeze_mapping,
+    settle,
+    shown,
+    tuple_of,
+)
 from promptkit.content import Content, ContentLike, Media, Text, content_text, freeze_content
 from promptkit.errors import PromptError, ToolError
 
@@ -30,7 +41,7 @@ __all__ = [
 ]
 
 
-class MessageType(str, Enum):
+class MessageType(StrEnum):
     """Say who speaks; a member equals its wire name.
 
     >>> MessageType.USER == "user"
@@ -74,10 +85,10 @@ def _argument_text(value: str | Mapping[str, Any]) -> str:
     if isinstance(value, str):
         return str.__str__(value)
     if not isinstance(value, Mapping):
-        raise PromptError(f"ToolCall.arguments must be JSON text or a mapping, not {value!r:.80}")
+        raise PromptError(f"ToolCall.arguments must be JSON text or a mapping, not {shown(value)}")
     try:
-        return _json.dumps(value)
-    except (TypeError, ValueError) as error:
+        return _json.dumps(freeze_mapping(value, "ToolCall.arguments"))
+    except TypeError as error:
         raise PromptError(f"ToolCall.arguments cannot be written as JSON: {error}") from None
 
 
@@ -102,11 +113,11 @@ class ToolCall(Value):
     def __attrs_post_init__(self) -> None:
         if type(self.arguments) is not str:
             object.__setattr__(self, "arguments", _argument_text(self.arguments))
-        if self.metadata is not EMPTY:
-            object.__setattr__(self, "metadata", freeze_mapping(self.metadata, "ToolCall.metadata"))
-        if type(self.name) is not str or not self.name:
-            raise PromptError(f"ToolCall.name must be a non-empty str, not {self.name!r:.80}")
-        _check_optional_text(self, "id")
+        if type(self.name) is not str:
+            object.__setattr__(self, "name", exact_str(self.name, "ToolCall.name"))
+        if not self.name:
+            raise PromptError("ToolCall.name is empty; a call without a name is an InvalidToolCall")
+        settle(self, "id")
 
     @property
     def parsed_arguments(self) -> FrozenDict:
@@ -118,17 +129,17 @@ class ToolCall(Value):
         if not self.arguments.strip():
             return EMPTY
         try:
-            parsed = _json.loads(self.arguments)
+            return _parsed_object(self.arguments)
         except ValueError as error:
-            raise ToolError(f"the arguments of {self._shown} are not JSON: {error}", tool_name=self.name) from None
-        if not isinstance(parsed, dict):
-            kind = type(parsed).__name__
-            raise ToolError(f"the arguments of {self._shown} are a JSON {kind}, not an object", tool_name=self.name)
-        return freeze_mapping(parsed, "arguments")
+            call = f"the call {shown(self.id)} of {shown(self.name)}"
+            raise ToolError(f"{call} cannot be read: {error}", tool_name=self.name) from None
 
-    @property
-    def _shown(self) -> str:
-        return f"the call {self.id!r} of {self.name!r}"
+
+def _parsed_object(text: str) -> FrozenDict:
+    parsed = _json.loads(text)
+    if not isinstance(parsed, dict):
+        raise ValueError(f"the arguments are a JSON {type(parsed).__name__}, not an object")  # noqa: TRY004 - its caller
+    return freeze_mapping(parsed, "arguments")
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
@@ -152,8 +163,7 @@ class InvalidToolCall(Value):
     metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "metadata", freeze_mapping(self.metadata, "InvalidToolCall.metadata"))
-        _check_optional_text(self, "id", "name", "arguments", "error")
+        settle(self, "id", "name", "arguments", "error")
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
@@ -182,12 +192,10 @@ class ToolResponse(Value):
         if type(self.content) is not str:
             object.__setattr__(self, "content", freeze_content(self.content))
         if self.status not in ("success", "error"):
-            raise PromptError(f"ToolResponse.status must be 'success' or 'error', not {self.status!r:.80}")
+            raise PromptError(f"ToolResponse.status must be 'success' or 'error', not {shown(self.status)}")
         if self.artifact is not None:
             object.__setattr__(self, "artifact", freeze(self.artifact, "ToolResponse.artifact"))
-        if self.metadata is not EMPTY:
-            object.__setattr__(self, "metadata", freeze_mapping(self.metadata, "ToolResponse.metadata"))
-        _check_optional_text(self, "id", "name")
+        settle(self, "id", "name")
 
     @property
     def text(self) -> str:
@@ -196,7 +204,41 @@ class ToolResponse(Value):
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class SystemMessage(_MessageValue):
+class _Identified(_MessageValue):
+    """Hold what every message has beside its content."""
+
+    metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
+    name: str | None = field(default=None, kw_only=True)
+    id: str | None = field(default=None, kw_only=True)
+
+
+class _Spoken(_Identified):
+    """Hold what messages with content of their own have in common."""
+
+    __slots__ = ()
+
+    def __attrs_post_init__(self) -> None:
+        if type(self.content) is not str or self.metadata is not EMPTY or self.name is not None or self.id is not None:
+            self._freeze()
+
+    def _freeze(self) -> None:
+        content: Any = self.content
+        if type(content) is not str and (content is not None or self.message_type is not MessageType.ASSISTANT):
+            object.__setattr__(self, "content", freeze_content(content))
+        settle(self, "name", "id")
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """The media parts, in order."""
+        return _media(self.content)
+
+    def with_text(self, text: str) -> Self:
+        """Make a copy that says something else and keeps all the rest: media, metadata, name, id, calls."""
+        return self.mutate(content=_replaced_text(self.content, text))
+
+
+@frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
+class SystemMessage(_Spoken):
     """Hold what the application tells the model to be and do.
 
     >>> SystemMessage("Answer in one sentence.").text
@@ -206,31 +248,15 @@ class SystemMessage(_MessageValue):
     message_type: ClassVar[MessageType] = MessageType.SYSTEM
 
     content: Content = field(converter=freeze_content)
-    metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
-    name: str | None = field(default=None, kw_only=True)
-    id: str | None = field(default=None, kw_only=True)
-
-    def __attrs_post_init__(self) -> None:
-        if type(self.content) is not str or self.metadata is not EMPTY or self.name is not None or self.id is not None:
-            _freeze_message(self)
 
     @property
     def text(self) -> str:
         """The text, parts joined without a separator."""
         return content_text(self.content)
 
-    @property
-    def media(self) -> tuple[Media, ...]:
-        """The media parts, in order."""
-        return _media(self.content)
-
-    def with_text(self, text: str) -> Self:
-        """Make a copy that says something else and keeps media, metadata, name and id."""
-        return self.mutate(content=_replaced_text(self.content, text))
-
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class UserMessage(_MessageValue):
+class UserMessage(_Spoken):
     """Hold what a person (or the program in their place) says.
 
     Args:
@@ -244,52 +270,23 @@ class UserMessage(_MessageValue):
     message_type: ClassVar[MessageType] = MessageType.USER
 
     content: Content = field(converter=freeze_content)
-    metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
-    name: str | None = field(default=None, kw_only=True)
-    id: str | None = field(default=None, kw_only=True)
-
-    def __attrs_post_init__(self) -> None:
-        if type(self.content) is not str or self.metadata is not EMPTY or self.name is not None or self.id is not None:
-            _freeze_message(self)
 
     @property
     def text(self) -> str:
         """The text, parts joined without a separator."""
         return content_text(self.content)
 
-    @property
-    def media(self) -> tuple[Media, ...]:
-        """The media parts, in order."""
-        return _media(self.content)
-
-    def with_text(self, text: str) -> Self:
-        """Make a copy that says something else and keeps media, metadata, name and id."""
-        return self.mutate(content=_replaced_text(self.content, text))
-
-
-def _many(kind: type, value: object, path: str) -> tuple[Any, ...]:
-    """Make a tuple of one kind; a single item may stand for itself."""
-    if isinstance(value, kind):
-        return (value,)
-    if value is None or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise PromptError(f"{path} must hold {kind.__name__} objects, not {value!r:.80}")
-    items = tuple(value)
-    for index, item in enumerate(items):
-        if not isinstance(item, kind):
-            raise PromptError(f"{path}[{index}] must be a {kind.__name__}, not {item!r:.80}")
-    return items
-
 
 def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    return _many(ToolCall, value, "tool_calls")
+    return tuple_of(ToolCall, value, "tool_calls")
 
 
 def _invalid_calls(value: Iterable[InvalidToolCall]) -> tuple[InvalidToolCall, ...]:
-    return _many(InvalidToolCall, value, "invalid_tool_calls")
+    return tuple_of(InvalidToolCall, value, "invalid_tool_calls")
 
 
 def _responses(value: ToolResponse | Iterable[ToolResponse]) -> tuple[ToolResponse, ...]:
-    responses = _many(ToolResponse, value, "responses")
+    responses = tuple_of(ToolResponse, value, "responses")
     if not responses:
         raise PromptError("responses is empty: a ToolResponseMessage carries at least one ToolResponse")
     return responses
@@ -300,7 +297,7 @@ def _optional_content(value: ContentLike | None) -> Content | None:
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class AssistantMessage(_MessageValue):
+class AssistantMessage(_Spoken):
     """Hold what the model says and which tools it wants.
 
     Args:
@@ -317,16 +314,13 @@ class AssistantMessage(_MessageValue):
     content: Content | None = field(default=None, converter=_optional_content)
     tool_calls: tuple[ToolCall, ...] = field(default=(), kw_only=True, converter=_calls)
     invalid_tool_calls: tuple[InvalidToolCall, ...] = field(default=(), kw_only=True, converter=_invalid_calls)
-    metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
-    name: str | None = field(default=None, kw_only=True)
-    id: str | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if self.tool_calls != () or self.invalid_tool_calls != ():
             object.__setattr__(self, "tool_calls", _calls(self.tool_calls))
             object.__setattr__(self, "invalid_tool_calls", _invalid_calls(self.invalid_tool_calls))
         if type(self.content) is not str or self.metadata is not EMPTY or self.name is not None or self.id is not None:
-            _freeze_message(self)
+            self._freeze()
 
     @property
     def text(self) -> str | None:
@@ -334,22 +328,13 @@ class AssistantMessage(_MessageValue):
         return None if self.content is None else content_text(self.content)
 
     @property
-    def media(self) -> tuple[Media, ...]:
-        """The media parts, in order."""
-        return _media(self.content)
-
-    @property
     def has_tool_calls(self) -> bool:
         """Whether any tool call can be carried out."""
         return bool(self.tool_calls)
 
-    def with_text(self, text: str) -> Self:
-        """Make a copy that says something else and keeps all the rest."""
-        return self.mutate(content=_replaced_text(self.content, text))
-
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class ToolResponseMessage(_MessageValue):
+class ToolResponseMessage(_Identified):
     """Hold the results of one or more tool calls of one turn.
 
     >>> ToolResponseMessage(ToolResponse("c1", "weather", content="3 degrees")).responses[0].text
@@ -359,14 +344,10 @@ class ToolResponseMessage(_MessageValue):
     message_type: ClassVar[MessageType] = MessageType.TOOL
 
     responses: tuple[ToolResponse, ...] = field(converter=_responses)
-    metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
-    name: str | None = field(default=None, kw_only=True)
-    id: str | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "responses", _responses(self.responses))
-        if self.metadata is not EMPTY or self.name is not None or self.id is not None:
-            _freeze_rest(self)
+        settle(self, "name", "id")
 
     @property
     def content(self) -> str:
@@ -388,27 +369,6 @@ BuiltinMessage = SystemMessage | UserMessage | AssistantMessage | ToolResponseMe
 """The message classes of promptkit."""
 
 _BUILTINS = frozenset((SystemMessage, UserMessage, AssistantMessage, ToolResponseMessage))
-
-
-def _freeze_message(message: SystemMessage | UserMessage | AssistantMessage) -> None:
-    if type(message.content) is not str and not (message.content is None and isinstance(message, AssistantMessage)):
-        object.__setattr__(message, "content", freeze_content(message.content))
-    _freeze_rest(message)
-
-
-def _freeze_rest(message: BuiltinMessage) -> None:
-    if message.metadata is not EMPTY:
-        object.__setattr__(message, "metadata", freeze_mapping(message.metadata, f"{type(message).__name__}.metadata"))
-    _check_optional_text(message, "name", "id")
-
-
-def _check_optional_text(value: object, *names: str) -> None:
-    for name in names:
-        text = getattr(value, name)
-        if text is not None and type(text) is not str:
-            if not isinstance(text, str):
-                raise PromptError(f"{type(value).__name__}.{name} must be a str or None, not {text!r:.80}")
-            object.__setattr__(value, name, str.__str__(text))
 
 
 def _media(content: Content | None) -> tuple[Media, ...]:
@@ -440,11 +400,11 @@ def check_message(value: object, path: str) -> Message:
             "or promptkit.adapters"
         )
     if isinstance(value, str | bytes) or value is None:
-        raise PromptError(f"{path} must be a message, not {value!r:.80}; text alone is UserMessage('…')")
+        raise PromptError(f"{path} must be a message, not {shown(value)}; text alone is UserMessage('…')")
     absent = [name for name in ("message_type", "content", "metadata") if not hasattr(value, name)]
     if absent or not isinstance(value.message_type, MessageType):  # type: ignore[attr-defined]
         lack = f"it has no {', '.join(absent)}" if absent else "its message_type is no MessageType"
-        raise PromptError(f"{path} must be a message, not {value!r:.80}: {lack}")
+        raise PromptError(f"{path} must be a message, not {shown(value)}: {lack}")
     return value  # type: ignore[return-value]
 
 
@@ -460,32 +420,18 @@ def as_builtin(message: Message) -> BuiltinMessage:
     if type(message) in _BUILTINS:
         return message  # type: ignore[return-value]
     check_message(message, "message")
-    return _BY_TYPE[message.message_type](message)
-
-
-def _common(message: Message) -> dict[str, Any]:
-    return {
-        name: getattr(message, name, default) for name, default in (("metadata", EMPTY), ("name", None), ("id", None))
-    }
-
-
-def _as_assistant(message: Message) -> AssistantMessage:
-    calls: dict[str, Any] = {name: getattr(message, name, ()) for name in ("tool_calls", "invalid_tool_calls")}
-    return AssistantMessage(message.content, **calls, **_common(message))
-
-
-def _as_tool(message: Message) -> ToolResponseMessage:
-    responses = getattr(message, "responses", None)
-    if responses is None:
+    builtin, names = _BY_TYPE[message.message_type]
+    fields = {name: getattr(message, name) for name in (*names, "metadata", "name", "id") if hasattr(message, name)}
+    if builtin is ToolResponseMessage and "responses" not in fields:
         raise PromptError(f"{type(message).__name__} has the role 'tool' but no responses")
-    return ToolResponseMessage(responses, **_common(message))
+    return builtin(**fields)
 
 
-_BY_TYPE: Mapping[MessageType, Callable[[Message], BuiltinMessage]] = {
-    MessageType.SYSTEM: lambda message: SystemMessage(message.content, **_common(message)),  # type: ignore[arg-type]
-    MessageType.USER: lambda message: UserMessage(message.content, **_common(message)),  # type: ignore[arg-type]
-    MessageType.ASSISTANT: _as_assistant,
-    MessageType.TOOL: _as_tool,
+_BY_TYPE: Mapping[MessageType, tuple[type[BuiltinMessage], tuple[str, ...]]] = {
+    MessageType.SYSTEM: (SystemMessage, ("content",)),
+    MessageType.USER: (UserMessage, ("content",)),
+    MessageType.ASSISTANT: (AssistantMessage, ("content", "tool_calls", "invalid_tool_calls")),
+    MessageType.TOOL: (ToolResponseMessage, ("responses",)),
 }
 
 

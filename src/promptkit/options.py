@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from attrs import field, frozen
 
-from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, freeze_mapping
+from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, exact_str, freeze, freeze_mapping, shown, tuple_of
 from promptkit.errors import PromptError
 
 __all__ = ["NO_OPTIONS", "UNSET", "ChatOptions", "ToolDefinition", "Unset"]
@@ -37,6 +37,7 @@ class ToolDefinition(Value):
         name: The name that the model calls.
         description: What it does and when to call it.
         input_schema: The JSON Schema of its arguments, an object schema.
+        metadata: Cache marks and what a vendor says of it beside the schema.
 
     >>> ToolDefinition("now", "Tell the time.").input_schema["type"]
     'object'
@@ -47,13 +48,15 @@ class ToolDefinition(Value):
     input_schema: FrozenDict = field(
         default=FrozenDict({"type": "object", "properties": {}}), kw_only=True, hash=False, converter=freeze_mapping
     )
+    metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise PromptError(f"ToolDefinition.name must be a non-blank str, not {self.name!r:.80}")
-        if not isinstance(self.description, str):
-            raise PromptError(f"ToolDefinition.description must be a str, not {self.description!r:.80}")
-        object.__setattr__(self, "input_schema", freeze_mapping(self.input_schema, f"input_schema of {self.name!r}"))
+        for name in ("name", "description"):
+            object.__setattr__(self, name, exact_str(getattr(self, name), f"ToolDefinition.{name}"))
+        if not self.name.strip():
+            raise PromptError(f"ToolDefinition.name is blank: {shown(self.name)}")
+        object.__setattr__(self, "input_schema", freeze_mapping(self.input_schema, "ToolDefinition.input_schema"))
+        object.__setattr__(self, "metadata", freeze_mapping(self.metadata, "ToolDefinition.metadata"))
 
 
 def _number(value: float | Unset | None, name: str = "") -> float | None:
@@ -71,27 +74,21 @@ def _text(value: str | Unset | None, name: str = "") -> str | None:
 def _checked(value: Any, name: str, kinds: tuple[type, ...], wanted: str) -> Any:
     """Check one scalar option; ``bool`` is an ``int`` to Python and no number to a user."""
     if isinstance(value, bool) or not isinstance(value, kinds) or (isinstance(value, float) and not isfinite(value)):
-        raise PromptError(f"{name} must be {wanted}, UNSET or None, not {value!r:.80}")
-    return value
+        raise PromptError(f"{name} must be {wanted}, UNSET or None, not {shown(value)}")
+    return freeze(value, name)
 
 
 def _stops(value: Iterable[str] | Unset | None, name: str = "") -> tuple[str, ...] | None:
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise PromptError(f"{name} must be a sequence of str, not {value!r:.80}; one stop is ['…']")
-    stops = tuple(value)
-    for index, stop in enumerate(stops):
-        if not isinstance(stop, str):
-            raise PromptError(f"{name}[{index}] must be a str, not {stop!r:.80}")
-    return stops
+    if isinstance(value, str):
+        raise PromptError(f"{name} must hold str objects, not be one; one stop is [{shown(value)}]")
+    return tuple([exact_str(stop, name) for stop in tuple_of(str, value, name)])
 
 
 def _definitions(value: Iterable[Any] | Unset | None, name: str = "") -> tuple[ToolDefinition, ...] | None:
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise PromptError(f"{name} must be a sequence of ToolDefinition, not {value!r:.80}")
-    tools = tuple(getattr(tool, "definition", tool) for tool in value)
-    for index, tool in enumerate(tools):
-        if not isinstance(tool, ToolDefinition):
-            raise PromptError(f"{name}[{index}] must be a ToolDefinition or carry one as .definition, not {tool!r:.80}")
+    found: Any = getattr(value, "definition", value)
+    if isinstance(found, Iterable) and not isinstance(found, str | Mapping):
+        found = (getattr(tool, "definition", tool) for tool in found)
+    tools = tuple_of(ToolDefinition, found, name)
     doubled = [name for name, count in Counter(tool.name for tool in tools).items() if count > 1]
     if doubled:
         raise PromptError(f"{name} must have distinct names; given more than once: {', '.join(map(repr, doubled))}")
@@ -153,7 +150,9 @@ class ChatOptions(Value):
     removed: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        removed = set(self.removed)
+        removed = set(tuple_of(str, self.removed, "removed"))
+        if unknown := removed.difference(_CHECKS, ("extra",)):
+            raise PromptError(f"removed names no option of ChatOptions: {', '.join(sorted(map(shown, unknown)))}")
         for name, check in _CHECKS.items():
             value = getattr(self, name)
             if value is UNSET:
@@ -162,29 +161,28 @@ class ChatOptions(Value):
             elif value is not None:
                 object.__setattr__(self, name, check(value, name))
                 removed.discard(name)
-        if self.extra is UNSET:  # type: ignore[comparison-overlap]
+        extra: Any = self.extra
+        if extra is UNSET:
             removed.add("extra")
-            object.__setattr__(self, "extra", EMPTY)
-        else:
-            object.__setattr__(self, "extra", _extra(EMPTY if self.extra is None else self.extra, "extra"))
+            extra = EMPTY
+        object.__setattr__(self, "extra", freeze_mapping(EMPTY if extra is None else extra, "extra"))
         object.__setattr__(self, "removed", frozenset(removed))
 
     def merge(self, other: ChatOptions | None) -> ChatOptions:
         """Lay other options over these: every field set there wins, ``extra`` key by key, `UNSET` removes.
 
+        Merging is associative: a removal is kept in ``removed``, for options that these are laid over later.
+
         Args:
             other: The stronger options; ``None`` changes nothing.
         """
-        if other is None or other == NO_OPTIONS:
+        if other is None or other is NO_OPTIONS:
             return self
-        changes: dict[str, Any] = dict.fromkeys(other.removed, UNSET)
-        for name in _CHECKS:
-            value = getattr(other, name)
-            if value is not None:
-                changes[name] = value
-        if other.extra:
-            changes["extra"] = other.extra if "extra" in other.removed else self.extra | other.extra
-        return self.mutate(**changes)
+        if not isinstance(other, ChatOptions):
+            raise PromptError(f"ChatOptions merge with ChatOptions, not with {shown(other)}")
+        changes: dict[str, Any] = dict.fromkeys(other.removed) | other.set_fields()
+        changes["extra"] = other.extra if "extra" in other.removed else self.extra | other.extra
+        return self.mutate(**changes, removed=self.removed | other.removed)
 
     def set_fields(self) -> dict[str, Any]:
         """Give the fields that somebody set, by name; ``extra`` is not among them."""

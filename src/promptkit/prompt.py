@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import overload
+from typing import Any, overload
 
 from attrs import field, frozen
 
-from promptkit._frozen import Value, bare_fields
+from promptkit._frozen import Value, bare_fields, items_of, shown
 from promptkit.content import content_text
 from promptkit.errors import PromptError
 from promptkit.messages import (
@@ -31,26 +31,35 @@ PromptLike = str | Message | Iterable[Message]
 
 
 def _messages(value: PromptLike) -> tuple[Message, ...]:
-    if isinstance(value, str):
-        return (UserMessage(value),)
-    if isinstance(value, _BUILTINS):
-        return (value,)
-    if value is None or isinstance(value, bytes | Mapping):
-        raise PromptError(f"content or messages of a Prompt must be a text, a message or messages, not {value!r:.80}")
-    if not isinstance(value, Iterable) or hasattr(value, "message_type"):
-        return (check_message(value, "messages"),)
-    messages = tuple(value)
+    kind = type(value)
+    if kind is str:
+        return (UserMessage(value),)  # type: ignore[arg-type]
+    messages: tuple[Any, ...] = tuple(value) if kind is tuple or kind is list else _odd_messages(value)  # type: ignore[arg-type]
     for index, message in enumerate(messages):
         if type(message) not in _BUILTINS:
             check_message(message, f"messages[{index}]")
     return messages
 
 
+def _odd_messages(value: Any) -> tuple[Message, ...]:
+    if isinstance(value, str):
+        return (UserMessage(value),)
+    if isinstance(value, Prompt):
+        raise PromptError(
+            "messages of a Prompt must not be a Prompt, whose options would be lost: use prompt.mutate(…)"
+        )
+    if value is None or isinstance(value, bytes | Mapping):
+        raise PromptError(f"content or messages of a Prompt must be a text, a message or messages, not {shown(value)}")
+    if not isinstance(value, Iterable) or hasattr(value, "message_type"):
+        return (check_message(value, "messages"),)
+    return items_of(value, "messages")
+
+
 def _options(value: ChatOptions | None) -> ChatOptions:
     if value is None:
         return NO_OPTIONS
     if not isinstance(value, ChatOptions):
-        raise PromptError(f"options of a Prompt must be ChatOptions, not {value!r:.80}")
+        raise PromptError(f"options of a Prompt must be ChatOptions, not {shown(value)}")
     return value
 
 
@@ -171,4 +180,8 @@ class Prompt(Value):
 
 
 def _changed(message: Message, change: str | Callable[[Message], Message]) -> Message:
-    return with_text(message, change) if isinstance(change, str) else change(message)
+    if isinstance(change, str):
+        return with_text(message, change)
+    if not callable(change):
+        raise PromptError(f"the change of a message must be its new text or a function, not {shown(change)}")
+    return change(message)
