@@ -1,0 +1,397 @@
+"""Teach jinja2's sandbox what promptkit asks for: exact places, blank ``None``, bounded widths, rooted includes.
+
+The classes are mixins; `build_environment` completes them, so that jinja2 is loaded with the first Jinja template.
+
+What jinja2 takes for line numbers are offsets here, plus one. Nodes, syntax errors and the table that leads from
+compiled code back to the template carry them along unread, and so every error has its column.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import cached_property
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
+
+from attrs import frozen
+
+from promptkit.errors import TemplateNotFoundError, TemplateSyntaxError
+from promptkit.renderers._jinja_limits import bound_filters, check_format, check_operands, check_widths
+from promptkit.renderers._jinja_names import Survey, survey
+from promptkit.renderers.base import fault, nearest
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from jinja2.compiler import CodeGenerator as CodeGeneratorBase
+    from jinja2.lexer import Lexer as LexerBase
+    from jinja2.runtime import StrictUndefined as StrictBase
+    from jinja2.runtime import Undefined as UndefinedBase
+    from jinja2.sandbox import ImmutableSandboxedEnvironment as EnvironmentBase
+else:
+    CodeGeneratorBase = LexerBase = StrictBase = UndefinedBase = EnvironmentBase = object
+
+__all__ = ["Sandbox", "Unit", "build_environment", "collecting"]
+
+collecting: ContextVar[list[Any]] = ContextVar("promptkit_jinja_missing")
+"""The undefined values that a render has touched so far; set while a renderer forgives missing names."""
+
+
+@frozen(eq=False)
+class Unit:
+    """Hold a compiled template with its text and what the walk over it found."""
+
+    template: Template
+    source: str
+    survey: Survey
+
+
+class _Message(str):
+    """Carry the undefined value through jinja2's error."""
+
+    __slots__ = ("undefined",)
+    undefined: Any
+
+
+class Strict(StrictBase):
+    """Refuse to stand for a missing name, and say which; a property of ``None`` is false in a condition."""
+
+    __slots__ = ()
+
+    @property
+    def _undefined_message(self) -> str:
+        message = _Message(super()._undefined_message)
+        message.undefined = self
+        return message
+
+    def __bool__(self) -> bool:  # type: ignore[override]
+        return self._undefined_obj is not None and bool(self._fail_with_undefined_error())
+
+    def __getattr__(self, name: str) -> Any:
+        if self._undefined_obj is None and not name.startswith("__"):
+            return self
+        return super().__getattr__(name)
+
+
+class Forgiving(UndefinedBase):
+    """Stand for a missing name in every operation, and remember that it did."""
+
+    __slots__ = ()
+
+    def _touch(self, *_: Any) -> Any:
+        collecting.get().append(self)
+        return self
+
+    def _refuse(self, *_: Any) -> Any:
+        return bool(self._touch() is None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __getitem__(self, _: Any) -> Any:
+        return self
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        return self._touch()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _touch
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __pos__ = __neg__ = __round__ = _touch
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _refuse
+
+    def __str__(self) -> str:
+        self._touch()
+        return ""
+
+    def __len__(self) -> int:
+        return int(self._refuse())
+
+    __int__ = __index__ = __len__  # type: ignore[assignment]
+
+    def __float__(self) -> float:  # type: ignore[override]
+        return float(len(self))
+
+    def __iter__(self) -> Iterator[Any]:
+        self._touch()
+        return iter(())
+
+
+class OffsetLexer(LexerBase):
+    """Give each token its offset in the text, and text as it stands, line ends included."""
+
+    def tokeniter(
+        self, source: str, name: str | None, filename: str | None = None, state: str | None = None
+    ) -> Iterator[tuple[int, str, str]]:
+        """Tokenize a source."""
+        from jinja2 import TemplateSyntaxError as Refusal
+
+        text = source.replace("\r\n", "\n").replace("\r", "\n")
+        folded = [match.start() - index for index, match in enumerate(re.finditer("\r\n", source))]
+
+        def original(position: int) -> int:
+            return position + bisect_left(folded, position)
+
+        start = end = 0
+        try:
+            for _, kind, value in super().tokeniter(source, name, filename, state):
+                start = text.index(value, end)
+                end = start + len(value)
+                offset = original(start) + 1
+                if kind == "name" and not value.isascii() and normalize("NFKC", value) != value:
+                    raise Refusal(f"write {value!r} as {normalize('NFKC', value)!r}", offset)
+                yield offset, kind, source[offset - 1 : original(end)] if kind == "data" else value
+        except Refusal as error:
+            error.lineno = original(start if "Missing end" in str(error.message) else end) + 1
+            raise
+
+    def _normalize_newlines(self, value: str) -> str:
+        return value
+
+
+class Generator(CodeGeneratorBase):
+    """Print through the environment where missing names are forgiven, and blank ``None`` in ``~``."""
+
+    def _output_child_pre(self, node: Any, frame: Any, finalize: Any) -> None:
+        super()._output_child_pre(node, frame, finalize)
+        if self.environment.forgiving:  # type: ignore[attr-defined]
+            self.write("environment.printed(lambda: ")
+
+    def _output_child_post(self, node: Any, frame: Any, finalize: Any) -> None:
+        if self.environment.forgiving:  # type: ignore[attr-defined]
+            self.write(f", {getattr(node, 'written', '')!r})")
+        super()._output_child_post(node, frame, finalize)
+
+    def visit_Concat(self, node: Any, frame: Any) -> None:  # noqa: N802 - jinja2's name
+        """Write ``a ~ b``."""
+        if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
+            super().visit_Concat(node, frame)
+            return
+        self.write("environment.joined((")
+        for part in node.nodes:
+            self.visit(part, frame)
+            self.write(", ")
+        self.write("))")
+
+
+class Sandbox(EnvironmentBase):
+    """Compile and hold the templates of one renderer.
+
+    Args:
+        read: Gives the text of another template by name, or ``None``; raises when a name leaves the root.
+        forgiving: Whether missing names print nothing, or with ``keep`` what was written.
+    """
+
+    intercepted_binops = frozenset({"*", "**", "%"})
+    lexer_class: type[OffsetLexer]
+    finalize: Callable[[Any], Any]
+
+    def __init__(
+        self,
+        *,
+        read: Callable[[str], str | None] | None,
+        names: Iterable[str],
+        own_globals: frozenset[str],
+        forgiving: bool,
+        keep: bool,
+        **settings: Any,
+    ) -> None:
+        super().__init__(keep_trailing_newline=True, cache_size=0, loader=_Loader(), **settings)
+        self.read = read
+        self.names = names
+        self.own_globals = own_globals
+        self.forgiving = forgiving
+        self.keep = keep
+        self.units: dict[str, Unit] = {}
+        self.lock = RLock()
+        del self.globals["lipsum"]  # random text, as long as the template likes
+        bound_filters(self.filters)
+
+    @cached_property
+    def lexer(self) -> OffsetLexer:
+        """Give the lexer."""
+        return self.lexer_class(self)
+
+    def handle_exception(self, source: str | None = None) -> Any:  # noqa: ARG002
+        """Let jinja2's errors through; `jinja` places them."""
+        raise  # noqa: PLE0704 - called while one is handled
+
+    # -- compiling
+
+    def unit(self, name: str, stack: tuple[str, ...] = ()) -> Unit:
+        """Give another template, compiled once."""
+        from jinja2 import TemplateNotFound
+
+        with self.lock:
+            if name not in self.units:
+                source = None if self.read is None else self.read(name)
+                if source is None:
+                    raise TemplateNotFound(name)
+                self.units[name] = self.build(source, name, stack)
+            return self.units[name]
+
+    def survey_of(self, name: str, stack: tuple[str, ...]) -> Survey | None:
+        """Give what another template asks for."""
+        from jinja2 import TemplateNotFound
+
+        if name in stack:
+            return None
+        try:
+            return self.unit(name, stack).survey
+        except TemplateNotFound as error:
+            raise TemplateNotFoundError(self.absent(str(error.name))) from None
+
+    def absent(self, name: str) -> str:
+        """Say that a template does not exist."""
+        if self.read is None:
+            return f"There is no template {name!r}. Give JinjaRenderer the others: templates=, directory= or package=."
+        return f"There is no template {name!r}{nearest(name, self.names)}. Add it, or name another."
+
+    def build(self, source: str, name: str | None, stack: tuple[str, ...] = ()) -> Unit:
+        """Parse, walk and compile a source.
+
+        Raises:
+            TemplateSyntaxError: With its place.
+        """
+        from jinja2 import TemplateSyntaxError as Refusal
+
+        try:
+            tree = self._parse(source, name, None)
+            found = survey(tree, source, self, name, (*stack, name) if name else stack)
+            if self.keep:
+                self._note_placeholders(tree, source)
+            code = self._compile(self._generate(tree, name, None), name or "<template>")
+        except Refusal as error:
+            message = re.sub(r" at \d+$", "", str(error.message)).rstrip(".")
+            raise fault(
+                TemplateSyntaxError,
+                f"{message[:1].upper()}{message[1:]}.",
+                source,
+                error.lineno - 1,
+                template_name=name,
+            ) from None
+        except (RecursionError, MemoryError, SyntaxError):
+            message = "The template nests deeper than Python can compile. Split it with macros or includes."
+            raise fault(TemplateSyntaxError, message, source, 0, template_name=name) from None
+        return Unit(self.template_class.from_code(self, code, self.make_globals(None)), source, found)
+
+    def _note_placeholders(self, tree: Any, source: str) -> None:
+        """Write onto each printed expression the text of its placeholder."""
+        from jinja2.nodes import Output, TemplateData
+
+        begins: list[int] = []
+        ends: list[int] = []
+        for offset, kind, value in self.lexer.tokeniter(source, None):
+            if kind in {"variable_begin", "block_begin"}:
+                begins.append(offset)
+            elif kind in {"variable_end", "block_end"}:
+                ends.append(offset - 1 + len(value.rstrip()))
+        for output in tree.find_all(Output):
+            for node in output.nodes:
+                if not isinstance(node, TemplateData):
+                    index = bisect_left(begins, node.lineno) - 1
+                    node.written = source[begins[index] - 1 : ends[index]]
+
+    # -- rendering
+
+    def printed(self, expression: Callable[[], Any], written: str) -> Any:
+        """Give an expression's value, or what stands for it when it touched a missing name."""
+        seen = collecting.get()
+        before = len(seen)
+        try:
+            value = expression()
+        except Exception:
+            if len(seen) == before:
+                raise
+            return written
+        if isinstance(value, self.undefined):
+            seen.append(value)
+            return written
+        return written if self.keep and len(seen) > before else value
+
+    def joined(self, values: Iterable[Any]) -> str:
+        """Join the operands of ``~``."""
+        return "".join([str(self.finalize(value)) for value in values])
+
+    # -- the sandbox
+
+    def unsafe_undefined(self, obj: Any, attribute: str) -> Any:
+        """Refuse at once: an undefined value could still be tested."""
+        from jinja2.exceptions import SecurityError
+
+        raise SecurityError(f"A template never reads {attribute!r} of {type(obj).__name__!r}")
+
+    def call(self, context: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call what the template calls."""
+        from jinja2.exceptions import SecurityError
+
+        if not self.is_safe_callable(function):
+            name = getattr(type(function), "__name__", "object")
+            raise SecurityError(f"A template never calls this {name!r}: it is marked as unsafe")
+        if isinstance(getattr(function, "__self__", None), str | bytes | int):
+            check_widths(args, kwargs)
+        return context.call(function, *args, **kwargs)
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """Apply ``*``, ``**`` and ``%`` within their bounds."""
+        check_operands(operator, left, right)
+        return super().call_binop(context, operator, left, right)
+
+    def wrap_str_format(self, value: Any) -> Any:
+        """Bound the widths of ``str.format`` beside keeping it inside the sandbox."""
+        function = super().wrap_str_format(value)
+        if function is not None:
+            check_format(value.__self__)
+        return function
+
+
+class _Loader:
+    """Lead jinja2's ``include``, ``import`` and ``extends`` to the renderer's own reader."""
+
+    def load(self, environment: Sandbox, name: str, _: object = None) -> Template:
+        return environment.unit(name).template
+
+
+def build_environment(
+    *,
+    finalize: Callable[[Any], Any],
+    filters: Mapping[str, Callable[..., Any]],
+    tests: Mapping[str, Callable[..., Any]],
+    own_globals: Mapping[str, Any],
+    forgiving: bool,
+    keep: bool,
+    read: Callable[[str], str | None] | None,
+    names: Iterable[str],
+) -> Sandbox:
+    """Make the environment of one renderer."""
+    from jinja2.compiler import CodeGenerator
+    from jinja2.lexer import Lexer
+    from jinja2.runtime import StrictUndefined, Undefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    bases: dict[type, type] = {
+        Generator: CodeGenerator,
+        OffsetLexer: Lexer,
+        Sandbox: ImmutableSandboxedEnvironment,
+        Strict: StrictUndefined,
+        Forgiving: Undefined,
+    }
+    ready = {mixin: type(mixin.__name__, (mixin, base), {"__slots__": ()}) for mixin, base in bases.items()}
+    ready[Sandbox].code_generator_class = ready[Generator]  # type: ignore[attr-defined]
+    ready[Sandbox].lexer_class = ready[OffsetLexer]  # type: ignore[attr-defined]
+    environment: Sandbox = ready[Sandbox](
+        finalize=finalize,
+        undefined=ready[Forgiving if forgiving else Strict],
+        read=read,
+        names=names,
+        own_globals=frozenset(own_globals),
+        forgiving=forgiving,
+        keep=keep,
+    )
+    environment.filters.update(filters)
+    environment.tests.update(tests)
+    environment.globals.update(own_globals)
+    return environment
