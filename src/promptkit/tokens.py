@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from attrs import frozen
@@ -10,7 +11,7 @@ from promptkit._frozen import Value
 from promptkit.content import Content, Media, Opaque
 from promptkit.messages import AssistantMessage, InvalidToolCall, Message, ToolCall, ToolResponseMessage, as_builtin
 
-__all__ = ["ApproximateTokenCounter", "TokenCounter"]
+__all__ = ["ApproximateTokenCounter", "TokenCounter", "message_tokens"]
 
 
 class TokenCounter(Protocol):
@@ -34,7 +35,7 @@ class ApproximateTokenCounter(Value):
     Args:
         chars_per_token: Characters of Latin text per token.
         tokens_per_message: Tokens of framing for each message.
-        tokens_per_media: Tokens of an image, sound, film or document.
+        tokens_per_media: Tokens of an image, sound, film or document, or a function from the `Media` to them.
         overhead: Tokens of a conversation beside its messages.
 
     >>> from promptkit.messages import UserMessage
@@ -44,35 +45,52 @@ class ApproximateTokenCounter(Value):
 
     chars_per_token: float = 4.0
     tokens_per_message: int = 3
-    tokens_per_media: int = 800
+    tokens_per_media: int | Callable[[Media], int] = 800
     overhead: int = 3
 
     def count(self, message: Message) -> int:
         """Estimate the tokens of one message."""
-        builtin = as_builtin(message)
-        tokens = self.tokens_per_message + self._text(builtin.name or "") + self._content(builtin.content)
-        if isinstance(builtin, AssistantMessage):
-            calls: tuple[ToolCall | InvalidToolCall, ...] = (*builtin.tool_calls, *builtin.invalid_tool_calls)
-            for call in calls:
-                tokens += self._text(call.name or "") + self._text(call.arguments or "") + self.tokens_per_message
-        elif isinstance(builtin, ToolResponseMessage):
-            for response in builtin.responses:
-                tokens += self._text(response.name or "") + self._content(response.content) + self.tokens_per_message
-        return tokens
-
-    def _content(self, content: Content | None) -> int:
-        if content is None or isinstance(content, str):
-            return self._text(content or "")
-        tokens = 0
-        for part in content:
-            if isinstance(part, Media):
-                tokens += self.tokens_per_media
-            else:
-                tokens += self._text(str(part.payload) if isinstance(part, Opaque) else part.text)
-        return tokens
+        return message_tokens(message, self._text, per_message=self.tokens_per_message, per_media=self.tokens_per_media)
 
     def _text(self, text: str) -> int:
         if not text:
             return 0
         dense = 0 if text.isascii() else sum("\u2e80" <= char <= "\uffef" or char > "\U00020000" for char in text)
         return dense - int(-(len(text) - dense) // self.chars_per_token)
+
+
+def message_tokens(
+    message: Message, tokens: Callable[[str], int], *, per_message: int, per_media: int | Callable[[Media], int]
+) -> int:
+    """Count a message by its texts: its name, content, calls with their arguments, and results.
+
+    Args:
+        message: Any message.
+        tokens: Counts a text.
+        per_message: Framing of the message, of each call and of each result.
+        per_media: A constant, or a function from the `Media`; its bytes are never taken for text.
+    """
+
+    def of_content(content: Content | None) -> int:
+        if content is None or isinstance(content, str):
+            return tokens(content) if content else 0
+        total = 0
+        for part in content:
+            if isinstance(part, Media):
+                total += per_media(part) if callable(per_media) else per_media
+            else:
+                total += tokens(str(part.payload) if isinstance(part, Opaque) else part.text)
+        return total
+
+    builtin = as_builtin(message)
+    total = per_message + of_content(builtin.content)
+    if builtin.name:
+        total += tokens(builtin.name)
+    if isinstance(builtin, AssistantMessage):
+        calls: tuple[ToolCall | InvalidToolCall, ...] = (*builtin.tool_calls, *builtin.invalid_tool_calls)
+        for call in calls:
+            total += per_message + tokens(call.name or "") + tokens(call.arguments or "")
+    elif isinstance(builtin, ToolResponseMessage):
+        for response in builtin.responses:
+            total += per_message + tokens(response.name or "") + of_content(response.content)
+    return total
