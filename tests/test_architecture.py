@@ -61,6 +61,7 @@ THIRD_PARTY = {
     "msgspec": ("msgspec", {"_schema"}),
     "pydantic": ("pydantic", {"_schema"}),
     "tiktoken": ("tiktoken", {"history"}),
+    "tiktoken_ext": ("tiktoken", {"history"}),
     "psycopg": ("psycopg", {"memory"}),
     "psycopg_pool": ("psycopg", {"memory"}),
     "redis": ("redis", {"memory"}),
@@ -78,13 +79,12 @@ THIRD_PARTY = {
 """Packages by import name: the distribution that the core or an extra names, and the parts that may import it."""
 
 EAGER = {
-    "attrs": "*",
-    "click": "cli",
-    "jinja2": "renderers.jinja",
-    "langchain_core": "adapters.langchain.interop",
-    "mypy": "mypy_plugin",
-    "pytest": "pytest_plugin",
-    "syrupy": "pytest_plugin",
+    "attrs": {"*"},
+    "click": {"cli"},
+    "langchain_core": {"adapters.langchain.interop"},
+    "mypy": {"mypy_plugin"},
+    "pytest": {"pytest_plugin"},
+    "syrupy": {"pytest_plugin"},
 }
 """Packages that are imported when a module is loaded, and by which; all others are imported in functions."""
 
@@ -102,6 +102,13 @@ class Import:
     line: int
     function: str | None
     type_checking: bool
+
+    @property
+    def package(self) -> str:
+        return self.target.partition(".")[0]
+
+    def stands_in(self, parts: Iterable[str]) -> bool:
+        return any(is_below(self.source, part) for part in parts)
 
     def __str__(self) -> str:
         place = f" in {self.function}()" if self.function else ""
@@ -162,11 +169,12 @@ IMPORTS = [
     for node, function, checking in nodes(tree)
     for target in targets(node, module)
 ]
-OURS = [found for found in IMPORTS if found.target.partition(".")[0] == "promptkit"]
+OURS = [found for found in IMPORTS if found.package == "promptkit"]
 THEIRS = [
     found
     for found in IMPORTS
-    if (top := found.target.partition(".")[0]) != "promptkit" and top not in sys.stdlib_module_names
+    if found.package not in {"promptkit", *sys.stdlib_module_names}
+    and not (found.type_checking and found.package == "_typeshed")  # checkers know it, nobody installs it
 ]
 
 
@@ -186,10 +194,6 @@ def may_import(source: str, target: str) -> bool:
     here, there = source.partition(".")[0], target.partition(".")[0]
     level = {name: number for number, names in enumerate(LAYERS) for name in names}
     return here == there or level.get(there, len(LAYERS)) < level.get(here, 0) or there in ARROWS.get(here, ())
-
-
-def places(found: Import) -> set[str]:
-    return THIRD_PARTY.get(found.target.partition(".")[0], ("", set[str]()))[1]
 
 
 def listing(problems: Iterable[object]) -> str:
@@ -261,7 +265,7 @@ def test_packages_are_imported_in_the_functions_that_use_them() -> None:
         found
         for found in THEIRS
         if not found.function and not found.type_checking
-        if not is_below(found.source, EAGER.get(found.target.partition(".")[0], "-"))
+        if not found.stands_in(EAGER.get(found.package, ()))
     ]
 
     assert not wrong, listing(wrong)
@@ -271,7 +275,7 @@ def test_packages_are_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     required = chain(project["dependencies"], *project["optional-dependencies"].values())
     declared = {re.split(r"[\[>=]", requirement)[0] for requirement in required}
-    imported = {THIRD_PARTY[top][0] for found in THEIRS if (top := found.target.partition(".")[0]) in THIRD_PARTY}
+    imported = {THIRD_PARTY[found.package][0] for found in THEIRS if found.package in THIRD_PARTY}
 
     assert imported - declared <= {"mypy"}  # its plugin runs inside mypy
 

@@ -6,12 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-import pytest
 from attrs import frozen
 
-import promptkit
+from tests.test_architecture import EAGER, SOURCES, is_below
 
 MESSAGES_AND_TEMPLATES = (
     "from promptkit import PromptTemplate, ChatPromptTemplate, SystemMessage, UserMessage, Prompt, ChatOptions"
@@ -28,7 +26,7 @@ HEAVY = {
         "msgspec",
         "openai",
     ),
-    *("psycopg", "pydantic", "redis", "sqlite3", "tiktoken", "urllib.request", "xllamacpp"),
+    *("pathlib", "psycopg", "pydantic", "redis", "sqlite3", "tiktoken", "urllib.request", "xllamacpp"),
 }
 MAX_ATTRS_CLASSES = 35
 MAX_MODULES = 30
@@ -98,26 +96,10 @@ def test_message_and_template_names_build_few_attrs_classes() -> None:
     assert len(names.built) <= MAX_ATTRS_CLASSES, names.built
 
 
-LATE = {"jinja2": ("renderers.jinja",), "langchain_core": ("adapters.langchain.interop",)}
-"""Modules whose classes derive from a package's; loading them loads it."""
-EDGES = ("__main__", "cli", "mypy_plugin", "pytest_plugin")
+def test_a_module_loads_no_package_that_its_user_may_not_need() -> None:
+    derived = {name for package, parts in EAGER.items() if package != "attrs" for name in parts}
+    names = [name for name in SOURCES if name != "__main__" and not any(is_below(name, part) for part in derived)]
 
-
-def modules() -> list[str]:
-    package = Path(promptkit.__file__).parent
-    names = (".".join(path.relative_to(package).with_suffix("").parts) for path in sorted(package.rglob("*.py")))
-    return [f"promptkit.{name.removesuffix('.__init__')}" for name in names if name.split(".")[0] not in EDGES]
-
-
-def test_no_module_loads_a_package_that_its_user_may_not_need() -> None:
-    late = {f"promptkit.{name}" for names in LATE.values() for name in names}
-    early = cost("\n".join(f"import {name}" for name in modules() if name not in late and name != "promptkit.__init__"))
+    early = cost("\n".join(f"import promptkit.{name}".rstrip(".") for name in names))
 
     assert not early.theirs
-
-
-@pytest.mark.parametrize(("package", "names"), LATE.items(), ids=LATE)
-def test_a_module_that_derives_from_a_package_loads_only_that(package: str, names: tuple[str, ...]) -> None:
-    for name in names:
-        if f"promptkit.{name}" in modules():
-            assert not cost(f"import promptkit.{name}").present & (HEAVY - {package})

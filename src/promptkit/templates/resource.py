@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from os import PathLike, fspath
 
 from attrs import field, frozen
 
@@ -12,10 +12,11 @@ from promptkit.errors import TemplateError, TemplateNotFoundError
 __all__ = ["TextResource"]
 
 
-def _location(value: str | Path) -> str:
-    if not isinstance(value, str | Path) or not str(value):
+def _location(value: str | PathLike[str]) -> str:
+    location = fspath(value) if isinstance(value, PathLike) else value
+    if not isinstance(location, str) or not location:
         raise TemplateError(f"TextResource needs a path, or a package and a resource name, not {value!r:.80}")
-    return str(value)
+    return location
 
 
 @frozen(repr=False)
@@ -61,6 +62,8 @@ class TextResource(Value):
 
 
 def _read_file(location: str) -> bytes:
+    from pathlib import Path
+
     try:
         return Path(location).read_bytes()
     except (OSError, ValueError) as error:
@@ -69,6 +72,7 @@ def _read_file(location: str) -> bytes:
 
 def _read_resource(package: str, name: str) -> bytes:
     from importlib.resources import files
+    from pathlib import PurePosixPath
 
     path = PurePosixPath(name)
     if not name or path.is_absolute() or ".." in path.parts or "\\" in name:
