@@ -23,6 +23,7 @@ __all__ = [
     "link_responses",
     "longest_piece",
     "merge_runs",
+    "oversized",
     "select_first",
     "select_last",
     "select_matching",
@@ -273,9 +274,14 @@ def _ending(runs: Iterator[Run], ends: Test | None) -> Iterator[Run]:
 def _refuse_or_keep(must: Sequence[int], budget: int, needed: int, *, keep: bool) -> Selection:
     if keep or not must:
         return Selection(must)
-    raise HistoryError(
-        f"what must stay needs {needed}, and the budget is {budget}: give a larger one, shorten the system text or the "
-        "current turn, or pass oversize='keep'",
+    raise oversized(budget, needed)
+
+
+def oversized(budget: int, needed: int) -> HistoryError:
+    """Make the error of a system text and a current turn that do not fit."""
+    return HistoryError(
+        f"the system text and the current turn need {needed}, and the budget is {budget}: give a larger one, shorten "
+        "them, or pass oversize='keep'",
         budget=budget,
         needed=needed,
     )
