@@ -12,11 +12,10 @@ import attrs
 from promptkit._frozen import Value
 from promptkit.errors import TemplateError
 from promptkit.renderers import by_name
-from promptkit.renderers.base import CompiledTemplate, TemplateRenderer, fault, nearest
+from promptkit.renderers.base import CompiledTemplate, fault, nearest
 from promptkit.templates.actions import Variables
 from promptkit.templates.base import BasePromptTemplate, variables_of
 from promptkit.templates.prompt_template import compile_source
-from promptkit.templates.resource import TextResource
 
 __all__ = ["TypedPromptTemplate"]
 
@@ -48,8 +47,9 @@ class TypedPromptTemplate(BasePromptTemplate, Value):
 
     __slots__ = ()
 
-    template: ClassVar[str | TextResource]
-    renderer: ClassVar[TemplateRenderer | str] = "st"
+    # Any, since checkers compare class variables invariantly: a subclass says ClassVar[str] or ClassVar[TextResource].
+    template: ClassVar[Any]
+    renderer: ClassVar[Any] = "st"
     _class_template: ClassVar[CompiledTemplate]
     _names: ClassVar[tuple[str, ...]]
 
