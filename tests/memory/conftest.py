@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
 
 import pytest
 
 from promptkit.memory._repository import BaseRepository
 from promptkit.memory.in_memory import InMemoryChatMemoryRepository
+from promptkit.memory.postgres import PostgresChatMemoryRepository
+from promptkit.memory.sqlite import SQLiteChatMemoryRepository
 from tests.memory.forms import AsyncForm, Form
+from tests.memory.servers import PostgresServer, running
 
-OPEN: dict[str, str] = {"memory": "open_memory"}
+OPEN: dict[str, str] = {"memory": "open_memory", "sqlite": "open_sqlite", "postgres": "open_postgres"}
 """The fixture by store that gives a function: each call opens one more repository over the same empty data."""
 
 
@@ -19,6 +24,39 @@ def open_memory() -> Callable[[], BaseRepository]:
     """Give the one repository that this process has."""
     repository = InMemoryChatMemoryRepository()
     return lambda: repository
+
+
+@pytest.fixture
+def open_sqlite(tmp_path: Path) -> Callable[[], BaseRepository]:
+    """Open one file again and again."""
+    return lambda: SQLiteChatMemoryRepository(tmp_path / "chats.db")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """Run one PostgreSQL server for all tests that need no crash."""
+    with running(PostgresServer(durable=False)) as server:
+        yield server
+
+
+_schemas = count()
+
+
+@pytest.fixture
+def postgres_schema(postgres_server: PostgresServer) -> str:
+    """Make an empty schema, and tell how to connect to it."""
+    import psycopg
+
+    name = f"test_{next(_schemas)}"
+    with psycopg.connect(postgres_server.conninfo(), autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}".encode())
+    return postgres_server.conninfo(name)
+
+
+@pytest.fixture
+def open_postgres(postgres_schema: str) -> Callable[[], BaseRepository]:
+    """Connect to one schema again and again."""
+    return lambda: PostgresChatMemoryRepository(postgres_schema)
 
 
 @pytest.fixture(params=OPEN)

@@ -15,6 +15,10 @@ Progress = Callable[[int, int], None]
 """Be told how far a long read is: messages given so far, and messages in all when it began."""
 
 
+_MOST = (1 << 63) - 1
+"""The largest number that every store can compare with; no conversation is so long."""
+
+
 def check_id(conversation_id: object) -> str:
     """Give the id back if it can name a conversation: any text that is not blank; no two texts name the same one.
 
@@ -34,7 +38,7 @@ def check_count(value: object, name: str) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise MemoryStoreError(f"{name} must be an int of 0 or more, not {value!r:.80}")
-    return value
+    return min(value, _MOST)
 
 
 def as_builtins(messages: Message | Iterable[Message]) -> list[BuiltinMessage]:
