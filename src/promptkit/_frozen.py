@@ -151,16 +151,21 @@ def tuple_of(kind: Any, value: object, path: str) -> tuple[Any, ...]:
     Raises:
         PromptError: It holds something else, or raised on the way.
     """
+    if type(value) is tuple and {*map(type, value)} == {kind}:
+        return value
     if isinstance(value, kind):
         return (value,)
-    wanted = getattr(kind, "__name__", None) or " or ".join([one.__name__ for one in kind.__args__])
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise PromptError(f"{path} must hold {wanted} objects, not {shown(value)}")
+        raise PromptError(f"{path} must hold {_name(kind)} objects, not {shown(value)}")
     items = items_of(value, path)
     for index, item in enumerate(items):
         if not isinstance(item, kind):
-            raise PromptError(f"{path}[{index}] must be a {wanted}, not {shown(item)}")
+            raise PromptError(f"{path}[{index}] must be a {_name(kind)}, not {shown(item)}")
     return items
+
+
+def _name(kind: Any) -> str:
+    return getattr(kind, "__name__", None) or " or ".join([one.__name__ for one in kind.__args__])
 
 
 def settle(value: Any, *texts: str) -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NoReturn
 
 __all__ = ["dumps", "loads"]
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+# Built once: a call of `json.dumps` or `json.loads` with options builds its encoder or decoder anew.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_encode_ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
 def dumps(value: object) -> str:
@@ -16,14 +27,12 @@ def dumps(value: object) -> str:
         ValueError: It holds NaN or an infinity, contains itself or nests too deep.
         TypeError: It holds what JSON has no form for.
     """
-    import json
-
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = _encode(value)
         if not text.isascii():
             text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        return _encode_ascii(value)
     except RecursionError:
         raise ValueError("the value nests too deep for JSON") from None
     return text
@@ -33,15 +42,9 @@ def loads(text: str | bytes) -> Any:
     """Read JSON as its standard says: NaN and infinities are refused.
 
     Raises:
-        ValueError: It is not JSON, or nests too deep to be read.
+        ValueError: It is not JSON or not UTF-8, or nests too deep to be read.
     """
-    import json
-
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return _decode(text if isinstance(text, str) else text.decode())
     except RecursionError:
         raise ValueError("the JSON text nests too deep to be read") from None
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

@@ -117,7 +117,8 @@ class ToolCall(Value):
             object.__setattr__(self, "name", exact_str(self.name, "ToolCall.name"))
         if not self.name:
             raise PromptError("ToolCall.name is empty; a call without a name is an InvalidToolCall")
-        settle(self, "id")
+        if type(self.id) is not str or self.metadata is not EMPTY:
+            settle(self, "id")
 
     @property
     def parsed_arguments(self) -> FrozenDict:
@@ -195,7 +196,8 @@ class ToolResponse(Value):
             raise PromptError(f"ToolResponse.status must be 'success' or 'error', not {shown(self.status)}")
         if self.artifact is not None:
             object.__setattr__(self, "artifact", freeze(self.artifact, "ToolResponse.artifact"))
-        settle(self, "id", "name")
+        if type(self.id) is not str or type(self.name) is not str or self.metadata is not EMPTY:
+            settle(self, "id", "name")
 
     @property
     def text(self) -> str:
@@ -316,8 +318,9 @@ class AssistantMessage(_Spoken):
     invalid_tool_calls: tuple[InvalidToolCall, ...] = field(default=(), kw_only=True, converter=_invalid_calls)
 
     def __attrs_post_init__(self) -> None:
-        if self.tool_calls != () or self.invalid_tool_calls != ():
+        if self.tool_calls != ():
             object.__setattr__(self, "tool_calls", _calls(self.tool_calls))
+        if self.invalid_tool_calls != ():
             object.__setattr__(self, "invalid_tool_calls", _invalid_calls(self.invalid_tool_calls))
         if type(self.content) is not str or self.metadata is not EMPTY or self.name is not None or self.id is not None:
             self._freeze()
@@ -347,7 +350,8 @@ class ToolResponseMessage(_Identified):
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "responses", _responses(self.responses))
-        settle(self, "name", "id")
+        if self.metadata is not EMPTY or self.name is not None or self.id is not None:
+            settle(self, "name", "id")
 
     @property
     def content(self) -> str:

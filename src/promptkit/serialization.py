@@ -1,0 +1,478 @@
+"""Turn values into dicts that JSON can hold and back: lossless, versioned, damage named by its path.
+
+    {"promptkit": 1, "type": "prompt", "messages": [{"type": "user", "content": "Hi"}], "options": {"temperature": 0}}
+
+The number is the version of the schema: every older version can be read, a newer one is refused. ``type`` says what
+stands there. Fields at their default are left out. Bytes inside metadata, artifacts and the like become
+``{"$bytes": "<base64>"}``; a mapping of yours that looks so becomes ``{"$map": {…}}``, so that neither is taken for the
+other.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import attrs
+
+from promptkit import _json
+from promptkit._frozen import EMPTY, FrozenDict, FrozenList, shown
+from promptkit.content import Media, Opaque, Part, Reasoning, Text
+from promptkit.errors import PromptError, SerializationError
+from promptkit.messages import (
+    AssistantMessage,
+    InvalidToolCall,
+    Message,
+    SystemMessage,
+    ToolCall,
+    ToolResponse,
+    ToolResponseMessage,
+    UserMessage,
+    as_builtin,
+)
+from promptkit.options import ChatOptions, ToolDefinition
+from promptkit.prompt import Prompt
+from promptkit.response import ChatChunk, ChatResponse, Generation, ToolCallChunk, Usage
+
+__all__ = ["SCHEMA_VERSION", "Storable", "dumps", "from_dict", "loads", "to_dict"]
+
+SCHEMA_VERSION = 1
+"""The version that is written; every version from 1 on is read."""
+
+Storable = Message | Iterable[Message] | Prompt | ChatResponse | ChatOptions | Usage | ChatChunk | Part
+"""What can be stored: a message (of your own class too), messages in order, a prompt, a response, options, a usage, a
+chunk of a stream, or a part."""
+
+
+def to_dict(value: Storable) -> dict[str, Any]:
+    """Turn a value into a dict of JSON values.
+
+    A message of your own class is stored as ours of its role, see `as_builtin`; messages in order come back as a tuple.
+
+    Raises:
+        SerializationError: It cannot be stored; ``path`` says where.
+
+    >>> to_dict(UserMessage("Hi", name="Ada"))
+    {'promptkit': 1, 'type': 'user', 'content': 'Hi', 'name': 'Ada'}
+    """
+    try:
+        return {"promptkit": SCHEMA_VERSION, **_written(value)}
+    except _DamageError as damage:
+        raise SerializationError(str(damage), path=damage.path) from damage.__cause__
+
+
+def dumps(value: Storable) -> str:
+    """Turn a value into JSON text; see `to_dict`. The text can be encoded, whatever characters the value holds.
+
+    Raises:
+        SerializationError: It cannot be stored; ``path`` says where.
+    """
+    data = to_dict(value)
+    text = _json.dumps(data)
+    if "\\ud" in text and (path := _split_character(data, "")) is not None:
+        raise SerializationError("the text holds a character as two surrogates, which JSON would join", path=path)
+    return text
+
+
+def from_dict(data: Mapping[str, Any]) -> Any:
+    """Turn the dict of a value back into the value; annotate the result as what you stored.
+
+    Raises:
+        SerializationError: It is of a newer version, damaged or of an unknown type; ``path`` says where.
+
+    >>> from_dict({"promptkit": 1, "type": "user", "content": "Hi"})
+    UserMessage('Hi')
+    """
+    if not isinstance(data, dict):
+        raise SerializationError(f"a stored value is an object with 'promptkit' and 'type', not {shown(data)}")
+    version = data.get("promptkit")
+    if type(version) is not int or version < 1:
+        raise SerializationError(f"'promptkit' must be the version of the schema, not {shown(version)}")
+    if version > SCHEMA_VERSION:
+        raise SerializationError(
+            f"it is written in version {shown(version)} of the schema and this promptkit reads up to {SCHEMA_VERSION}: "
+            "update promptkit"
+        )
+    body = data.copy()
+    del body["promptkit"]
+    try:
+        value = _TYPES.read(body)
+    except _DamageError as damage:
+        raise SerializationError(str(damage), path=damage.path) from damage.__cause__
+    except RecursionError:
+        raise SerializationError("the stored value nests too deep to be read") from None
+    return tuple(value.messages) if type(value) is _History else value
+
+
+def loads(text: str | bytes) -> Any:
+    """Turn JSON text back into the value; see `from_dict`.
+
+    Raises:
+        SerializationError: It is not JSON, or `from_dict` cannot read it.
+
+    >>> loads(dumps([UserMessage("Hi"), AssistantMessage("Hello")]))
+    (UserMessage('Hi'), AssistantMessage('Hello'))
+    """
+    try:
+        data = _json.loads(text)
+    except ValueError as error:
+        raise SerializationError(f"the stored text is not JSON: {error}") from None
+    return from_dict(data)
+
+
+class _DamageError(Exception):
+    """Carry what is wrong and where; the path grows on the way up."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+    def below(self, place: str) -> _DamageError:
+        self.path = f"{place}.{self.path}" if self.path[:1] not in ("", "[") else place + self.path
+        return self
+
+
+class _Codec(NamedTuple):
+    """Know how one field is written and read, where its value is not the JSON value itself."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+    """To what the constructor takes, or checks."""
+    takes_str: bool = False
+    """Whether a str is written and read as it is."""
+
+
+class _Kind:
+    """Know how one class is written and read: field by field, those at their default left out.
+
+    Args:
+        names: The fields that are stored, in order.
+        codecs: Codecs of fields that `_CODECS` does not know by their name.
+    """
+
+    __slots__ = ("_defaults", "_get", "_names", "_reads", "_writes", "cls", "tag")
+
+    def __init__(self, cls: type, tag: str, names: str, /, **codecs: _Codec) -> None:
+        self.cls: Any = cls
+        self.tag = tag
+        self._names = names.split()
+        found = {name: codec for name in self._names if (codec := codecs.get(name) or _CODECS.get(name))}
+        self._reads = [(name, codec.read, codec.takes_str) for name, codec in found.items()]
+        self._writes = {name: codec.write for name, codec in found.items()}
+        self._get = attrgetter(*self._names)
+        defaults = {field.name: field.default for field in attrs.fields(cls)}
+        self._defaults = [defaults[name] for name in self._names]
+
+    def write(self, value: Any) -> dict[str, Any]:
+        data: dict[str, Any] = {"type": self.tag} if self.tag else {}
+        for name, item, default in zip(self._names, self._get(value), self._defaults, strict=True):
+            if item is not default and item != default:
+                write = self._writes.get(name)
+                try:
+                    data[name] = item if write is None else write(item)
+                except _DamageError as damage:
+                    raise damage.below(name) from damage.__cause__
+        return data
+
+    def read(self, data: Any) -> Any:
+        if type(data) is not dict:
+            raise _DamageError(f"must be an object, not {shown(data)}")
+        fields = data.copy()
+        if self.tag:
+            del fields["type"]
+        for name, read, takes_str in self._reads:
+            if name in fields and not (takes_str and type(fields[name]) is str):
+                try:
+                    fields[name] = read(fields[name])
+                except _DamageError as damage:
+                    raise damage.below(name) from damage.__cause__
+        try:
+            return self.cls(**fields)
+        except (PromptError, TypeError) as error:
+            raise self._damage(fields, error) from error
+
+    def _damage(self, fields: dict[str, Any], error: Exception) -> _DamageError:
+        """Name the field that is unknown or missing, or else the one that the constructor's message begins with."""
+        if unknown := [name for name in fields if name not in self._names]:
+            return _DamageError(f"has the unknown field {shown(unknown[0])}")
+        for name, default in zip(self._names, self._defaults, strict=True):
+            if name not in fields and default is attrs.NOTHING:
+                return _DamageError("is missing", name)
+        place = str(error).partition(" ")[0].removeprefix(f"{self.cls.__name__}.").rstrip(":")
+        known = re.split(r"[.\[]", place)[0] in self._names
+        return _DamageError(str(error), place if known else "")
+
+
+class _Tagged:
+    """Read what may be one of several kinds: its ``type`` decides."""
+
+    __slots__ = ("_what", "kinds")
+
+    def __init__(self, what: str, kinds: Mapping[str, _Kind]) -> None:
+        self._what = what
+        self.kinds = kinds
+
+    def read(self, data: Any) -> Any:
+        if type(data) is not dict:
+            raise _DamageError(f"must be an object, not {shown(data)}")
+        tag = data.get("type")
+        kind = self.kinds.get(tag) if type(tag) is str else None
+        if kind is None:
+            raise _DamageError(f"{self._what} of the unknown type {shown(tag)}; known are {', '.join(self.kinds)}")
+        return kind.read(data)
+
+
+def _each(change: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    done: list[Any] = []
+    try:
+        for item in items:
+            done.append(change(item))  # noqa: PERF401 - its length names the item that failed
+    except _DamageError as damage:
+        raise damage.below(f"[{len(done)}]") from damage.__cause__
+    return done
+
+
+def _write_bytes(value: bytes) -> str:
+    return b64encode(value).decode("ascii")
+
+
+def _read_bytes(value: Any) -> bytes:
+    try:
+        return b64decode(value, validate=True)
+    except (TypeError, ValueError) as error:
+        raise _DamageError(f"is no base64: {error}") from None
+
+
+_MARKERS = frozenset(("$bytes", "$map"))
+
+
+def _write_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"$bytes": _write_bytes(value)}
+    if isinstance(value, FrozenDict):
+        data = {key: item if type(item) is str else _write_json(item) for key, item in value.items()}
+        return {"$map": data} if len(data) == 1 and not _MARKERS.isdisjoint(data) else data
+    if isinstance(value, FrozenList):
+        return [_write_json(item) for item in value]
+    return value
+
+
+def _read_json(value: Any) -> Any:
+    if isinstance(value, list):
+        return _each(_read_json, value)
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1 and "$bytes" in value:
+        return _read_bytes(value["$bytes"])
+    if len(value) == 1 and "$map" in value:
+        value = value["$map"]
+        if not isinstance(value, dict):
+            raise _DamageError(f"must be an object, not {shown(value)}", "$map")
+    data = {}
+    for key, item in value.items():
+        try:
+            data[key] = item if type(item) is str else _read_json(item)
+        except _DamageError as damage:
+            raise damage.below(str(key)) from None
+    return data
+
+
+def _write_content(content: Any) -> Any:
+    return content if type(content) is str else _each(_write_part, content)
+
+
+def _read_content(data: Any) -> Any:
+    if data is None or type(data) is list:
+        return data and tuple(_each(_PART.read, data))
+    raise _DamageError(f"must be a text or a list of parts, not {shown(data)}")
+
+
+def _read_arguments(data: Any) -> Any:
+    if data is None or type(data) is str:
+        return data
+    raise _DamageError(f"must be a text, not {shown(data)}")
+
+
+def _write_part(part: Any) -> dict[str, Any]:
+    kind = _PARTS_BY_CLASS.get(type(part))
+    if kind is None:
+        raise _DamageError(f"a part of your own class cannot be stored: {shown(part)}")
+    return kind.write(part)
+
+
+def _write_message(message: Any) -> dict[str, Any]:
+    """Write the most common shapes at once; the tables say the same of all shapes."""
+    kind = _MESSAGES_BY_CLASS.get(type(message))
+    if kind is None:
+        try:
+            return _write_message(as_builtin(message))
+        except PromptError as error:
+            raise _DamageError(str(error)) from error
+    if message.metadata is EMPTY and message.name is None and message.id is None:
+        if kind is _TOOL:
+            return {"type": "tool", "responses": _each(_write_response, message.responses)}
+        content = message.content
+        if type(content) is str and (kind is not _ASSISTANT or not (message.tool_calls or message.invalid_tool_calls)):
+            return {"type": kind.tag, "content": content}
+        if content is None and message.tool_calls and not message.invalid_tool_calls:
+            return {"type": "assistant", "tool_calls": _each(_write_call, message.tool_calls)}
+    return kind.write(message)
+
+
+def _write_call(call: ToolCall) -> dict[str, Any]:
+    if call.metadata is not EMPTY or call.arguments == "{}":
+        return _CALL.write(call)
+    return {"id": call.id, "name": call.name, "arguments": call.arguments}
+
+
+def _write_response(response: ToolResponse) -> dict[str, Any]:
+    content = response.content
+    plain = response.metadata is EMPTY and response.artifact is None and response.status == "success"
+    if plain and content and type(content) is str and response.name is not None:
+        return {"id": response.id, "name": response.name, "content": content}
+    return _RESPONSE.write(response)
+
+
+def _many(write: Callable[[Any], Any], read: Callable[[Any], Any]) -> _Codec:
+    def read_list(data: Any) -> tuple[Any, ...]:
+        if type(data) is not list:
+            raise _DamageError(f"must be a list, not {shown(data)}")
+        return tuple(_each(read, data))
+
+    return _Codec(lambda values: _each(write, values), read_list)
+
+
+def _one(kind: _Kind) -> _Codec:
+    return _Codec(kind.write, kind.read)
+
+
+_JSON = _Codec(_write_json, _read_json)
+_CODECS = {
+    **dict.fromkeys(("metadata", "artifact", "payload", "native", "extra", "input_schema", "output_schema"), _JSON),
+    **dict.fromkeys(("generation_metadata", "message_metadata"), _JSON),
+    "arguments": _Codec(lambda value: value, _read_arguments, takes_str=True),
+    "content": _Codec(_write_content, _read_content, takes_str=True),
+    "data": _Codec(_write_bytes, _read_bytes),
+    "removed": _Codec(sorted, lambda data: data),
+    "stop_sequences": _Codec(list, lambda data: data),
+}
+
+_PARTS = {
+    "text": _Kind(Text, "text", "text metadata"),
+    "media": _Kind(Media, "media", "data mime_type url file_id name id metadata"),
+    "reasoning": _Kind(Reasoning, "reasoning", "text metadata"),
+    "opaque": _Kind(Opaque, "opaque", "vendor payload metadata"),
+}
+_PARTS_BY_CLASS = {kind.cls: kind for kind in _PARTS.values()}
+_PART = _Tagged("a part", _PARTS)
+
+_CALL = _Kind(ToolCall, "", "id name arguments metadata")
+_INVALID_CALL = _Kind(InvalidToolCall, "", "id name arguments error metadata")
+_RESPONSE = _Kind(ToolResponse, "", "id name content status artifact metadata")
+_ASSISTANT = _Kind(
+    AssistantMessage,
+    "assistant",
+    "content tool_calls invalid_tool_calls metadata name id",
+    tool_calls=_many(_write_call, _CALL.read),
+    invalid_tool_calls=_many(_INVALID_CALL.write, _INVALID_CALL.read),
+)
+_TOOL = _Kind(
+    ToolResponseMessage,
+    "tool",
+    "responses metadata name id",
+    responses=_many(_write_response, _RESPONSE.read),
+)
+_MESSAGES = {
+    "system": _Kind(SystemMessage, "system", "content metadata name id"),
+    "user": _Kind(UserMessage, "user", "content metadata name id"),
+    "assistant": _ASSISTANT,
+    "tool": _TOOL,
+}
+_MESSAGES_BY_CLASS = {kind.cls: kind for kind in _MESSAGES.values()}
+_MESSAGE = _Tagged("a message", _MESSAGES)
+
+_DEFINITION = _Kind(ToolDefinition, "", "name description input_schema")
+_OPTIONS = _Kind(
+    ChatOptions,
+    "options",
+    "model temperature top_p top_k max_tokens stop_sequences frequency_penalty presence_penalty seed tools tool_choice"
+    " output_schema extra removed",
+    tools=_many(_DEFINITION.write, _DEFINITION.read),
+)
+_USAGE = _Kind(
+    Usage,
+    "usage",
+    "prompt_tokens completion_tokens total_tokens cache_read_tokens cache_write_tokens reasoning_tokens native",
+)
+_GENERATION = _Kind(
+    Generation,
+    "",
+    "output finish_reason metadata",
+    output=_Codec(_write_message, _Tagged("a message", {"assistant": _ASSISTANT}).read),
+)
+_CALL_CHUNK = _Kind(ToolCallChunk, "", "index id name arguments metadata")
+
+
+@attrs.frozen
+class _History:
+    messages: list[Message]
+    type: str = "messages"
+
+
+_WHOLE = {
+    "prompt": _Kind(
+        Prompt, "prompt", "messages options", messages=_many(_write_message, _MESSAGE.read), options=_one(_OPTIONS)
+    ),
+    "response": _Kind(
+        ChatResponse,
+        "response",
+        "results id model usage metadata",
+        results=_many(_GENERATION.write, _GENERATION.read),
+        usage=_one(_USAGE),
+    ),
+    "chunk": _Kind(
+        ChatChunk,
+        "chunk",
+        "content tool_calls finish_reason block choice id model usage usage_is_delta metadata generation_metadata"
+        " message_metadata message_id name",
+        tool_calls=_many(_CALL_CHUNK.write, _CALL_CHUNK.read),
+        usage=_one(_USAGE),
+    ),
+    "options": _OPTIONS,
+    "usage": _USAGE,
+    "messages": _Kind(_History, "messages", "messages type", messages=_many(_write_message, _MESSAGE.read)),
+}
+_TYPES = _Tagged("a value", _MESSAGES | _PARTS | _WHOLE)
+_BY_CLASS = {kind.cls: kind for kind in (_PARTS | _WHOLE).values()}
+
+
+def _written(value: Any) -> dict[str, Any]:
+    kind = _BY_CLASS.get(type(value))
+    if kind is not None:
+        return kind.write(value)
+    if (
+        isinstance(value, Iterable)
+        and not isinstance(value, str | bytes | Mapping)
+        and not hasattr(value, "message_type")
+    ):
+        return _BY_CLASS[_History].write(_History(list(value)))
+    return _write_message(value)
+
+
+def _split_character(data: Any, path: str) -> str | None:
+    """Find where a text holds a surrogate pair as two characters."""
+    if isinstance(data, str):
+        return path if _PAIR.search(data) else None
+    items: Iterable[tuple[str, Any]] = ()
+    if isinstance(data, dict):
+        items = [(f"{path}.{key}" if path else key, (key, item)) for key, item in data.items()]
+    elif isinstance(data, list | tuple):
+        items = [(f"{path}[{index}]", item) for index, item in enumerate(data)]
+    found = (_split_character(item, below) for below, item in items)
+    return next((place for place in found if place is not None), None)
+
+
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
