@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 import attrs
 
 from promptkit._frozen import FrozenDict
-from promptkit.content import Content, Media, Text
+from promptkit.content import ContentLike, Media, Text
 from promptkit.errors import PromptkitError, TemplateError
 from promptkit.messages import AssistantMessage, Message, MessageType, SystemMessage, UserMessage
 from promptkit.options import ChatOptions
@@ -95,7 +95,7 @@ def bound_variables(value: Variables) -> BoundVariables:
     return value if isinstance(value, BoundVariables) else BoundVariables(value)
 
 
-_MESSAGE_CLASSES: Mapping[MessageType, Callable[..., Message]] = {
+MESSAGE_CLASSES: Mapping[MessageType, Callable[..., Message]] = {
     MessageType.SYSTEM: SystemMessage,
     MessageType.USER: UserMessage,
     MessageType.ASSISTANT: AssistantMessage,
@@ -201,21 +201,19 @@ class BasePromptTemplate(ABC, Nestable):
             model: The variables; see `render`.
             media: Media that follow the text.
         """
-        return self._message(self._content(model, media))
-
-    def _message(self, content: Content) -> Message:
-        return _MESSAGE_CLASSES[self.message_type](content)
-
-    def _content(self, model: Variables | None, media: Iterable[Media]) -> Content:
         compiled = self._compiled
         if isinstance(compiled, CompiledParts):
             try:
-                return (*compiled.fill(self._values(model)), *media)
-            except Exception as error:  # noqa: BLE001
+                return self._make((*compiled.fill(self._values(model)), *media))
+            except Exception as error:  # noqa: BLE001 - values run code of their own
                 self._fail(error)
         text = self.render(model)
-        added = tuple(media)
-        return (Text(text), *added) if added else text
+        return self._make(text if media == () else (Text(text), *media))
+
+    @property
+    def _make(self) -> Callable[[ContentLike], Message]:
+        """What makes a message of the template's role out of content."""
+        return MESSAGE_CLASSES[self.message_type]
 
     def create(self, model: Variables | None = None, *, options: ChatOptions | None = None) -> Prompt:
         """Fill in the template as a prompt of one message.

@@ -18,6 +18,7 @@ from promptkit.renderers.base import TemplateRenderer
 from promptkit.templates.actions import Variables
 from promptkit.templates.base import (
     NOTHING_BOUND,
+    BasePromptTemplate,
     BoundVariables,
     VariablesReport,
     bound_variables,
@@ -178,8 +179,9 @@ class ChatPromptTemplate(Value):
         )
 
     @cached_property
-    def _steps(self) -> tuple[Callable[[Variables], tuple[Message, ...]], ...]:
-        return tuple([getattr(part, "create_messages", None) or _finished(part) for part in self.parts])
+    def _steps(self) -> tuple[tuple[bool, Callable[[Variables], Any]], ...]:
+        """What fills in each part, and whether it gives a single message: most do, and need no tuple around it."""
+        return tuple([_step(part) for part in self.parts])
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -210,8 +212,11 @@ class ChatPromptTemplate(Value):
         values = laid_over(self.bound, model)
         messages: list[Message] = []
         try:
-            for step in self._steps:
-                messages += step(values)
+            for single, step in self._steps:
+                if single:
+                    messages.append(step(values))
+                else:
+                    messages += step(values)
         except MissingVariablesError as error:
             raise self._all_missing(error, values) from None
         except TemplateError as error:
@@ -273,9 +278,11 @@ class ChatPromptTemplate(Value):
         return self.mutate(parts=self.parts[index]) if isinstance(index, slice) else self.parts[index]
 
 
-def _finished(message: Message) -> Callable[[Variables], tuple[Message, ...]]:
-    messages = (message,)
-    return lambda _: messages
+def _step(part: Any) -> tuple[bool, Callable[[Variables], Any]]:
+    if getattr(type(part), "create_messages", None) is BasePromptTemplate.create_messages:
+        return True, part.create_message
+    fill = getattr(part, "create_messages", None)
+    return (True, lambda _: part) if fill is None else (False, fill)
 
 
 def _used(part: Any) -> Iterable[str]:

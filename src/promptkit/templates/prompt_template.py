@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 from attrs import field, frozen
 
 from promptkit._frozen import EMPTY, FrozenDict, Value, freeze_mapping
-from promptkit.content import Content
 from promptkit.errors import TemplateError
 from promptkit.messages import Message, MessageType
 from promptkit.renderers import by_name
 from promptkit.renderers.base import CompiledTemplate, TemplateRenderer
 from promptkit.templates.actions import Variables
-from promptkit.templates.base import NOTHING_BOUND, BasePromptTemplate, BoundVariables, bound_variables
+from promptkit.templates.base import MESSAGE_CLASSES, NOTHING_BOUND, BasePromptTemplate, BoundVariables, bound_variables
 from promptkit.templates.parts import CompiledParts, PartTemplate
 from promptkit.templates.resource import TextResource
 
@@ -106,11 +105,15 @@ class PromptTemplate(BasePromptTemplate, Value):
     def _label(self) -> str | None:
         return self.template_name or (self.template.name if isinstance(self.template, TextResource) else None)
 
-    def _message(self, content: Content) -> Message:
-        message = super()._message(content)
+    def _values(self, model: Variables | None) -> Mapping[str, Any]:
+        return super()._values(model) if self.bound or type(model) is not dict else model
+
+    @cached_property
+    def _make(self) -> Callable[[ContentLike], Message]:
+        kind = MESSAGE_CLASSES[self.message_type]
         if self.message_name is None and not self.message_metadata:
-            return message
-        return message.mutate(name=self.message_name, metadata=self.message_metadata)  # type: ignore[attr-defined,no-any-return]
+            return kind
+        return partial(kind, name=self.message_name, metadata=self.message_metadata)
 
     def partial(self, model: Variables) -> Self:
         """Bind more variables; those given later win. The template itself stays as it is.
