@@ -11,11 +11,12 @@ import pytest
 from promptkit.memory._repository import BaseRepository
 from promptkit.memory.in_memory import InMemoryChatMemoryRepository
 from promptkit.memory.postgres import PostgresChatMemoryRepository
+from promptkit.memory.redis import RedisChatMemoryRepository
 from promptkit.memory.sqlite import SQLiteChatMemoryRepository
 from tests.memory.forms import AsyncForm, Form
-from tests.memory.servers import PostgresServer, running
+from tests.memory.servers import PostgresServer, RedisServer, running
 
-OPEN: dict[str, str] = {"memory": "open_memory", "sqlite": "open_sqlite", "postgres": "open_postgres"}
+OPEN = {"memory": "open_memory", "sqlite": "open_sqlite", "postgres": "open_postgres", "redis": "open_redis"}
 """The fixture by store that gives a function: each call opens one more repository over the same empty data."""
 
 
@@ -57,6 +58,23 @@ def postgres_schema(postgres_server: PostgresServer) -> str:
 def open_postgres(postgres_schema: str) -> Callable[[], BaseRepository]:
     """Connect to one schema again and again."""
     return lambda: PostgresChatMemoryRepository(postgres_schema)
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """Run one Redis server for all tests that need no crash."""
+    with running(RedisServer()) as server:
+        yield server
+
+
+_prefixes = count()
+
+
+@pytest.fixture
+def open_redis(redis_server: RedisServer) -> Callable[[], BaseRepository]:
+    """Connect to one prefix again and again."""
+    prefix = f"test-{next(_prefixes)}"
+    return lambda: RedisChatMemoryRepository(redis_server.url(), prefix=prefix)
 
 
 @pytest.fixture(params=OPEN)
