@@ -9,6 +9,8 @@ from promptkit.history.counters import (
     TiktokenCounter,
     count_tokens,
 )
+from promptkit.history.filter import filter_messages
+from promptkit.history.merge import merge_message_runs
 from promptkit.history.step import Step
 from promptkit.history.trim import Window, trim_messages, trim_to_window
 
@@ -20,6 +22,8 @@ __all__ = [
     "TiktokenCounter",
     "Window",
     "count_tokens",
+    "filter_messages",
+    "merge_message_runs",
     "trim_messages",
     "trim_to_window",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from operator import index as as_int
 from pathlib import Path
@@ -14,6 +14,7 @@ from attrs import field, fields, frozen
 from promptkit._frozen import Value
 from promptkit.content import Media
 from promptkit.errors import HistoryError, MissingDependencyError, PromptkitError
+from promptkit.history._messages import as_sequence
 from promptkit.messages import AssistantMessage, Message, SystemMessage, ToolResponseMessage, UserMessage
 from promptkit.prompt import Prompt
 from promptkit.tokens import ApproximateTokenCounter, TokenCounter, message_tokens
@@ -25,7 +26,6 @@ __all__ = [
     "MessageCounter",
     "Meter",
     "TiktokenCounter",
-    "as_sequence",
     "count_tokens",
 ]
 
@@ -316,25 +316,6 @@ def _as_counter(counter: Any) -> TokenCounter:
 class _FunctionCounter(Value):
     count: Callable[[Message], int]
     overhead: int = 0
-
-
-def as_sequence(messages: Iterable[Message]) -> Sequence[Message]:
-    """Give messages an order and a length; a list, a tuple and a `Prompt` are not copied.
-
-    Raises:
-        HistoryError: It is one message, a text or no messages at all.
-    """
-    if isinstance(messages, list | tuple):
-        return messages
-    if isinstance(messages, Prompt):
-        return messages.messages
-    if isinstance(messages, str | bytes | Mapping) or hasattr(messages, "message_type"):
-        raise HistoryError(
-            f"messages must be several messages in order, not {messages!r:.80}; one stands in a list: [m]"
-        )
-    if not isinstance(messages, Iterable):
-        raise HistoryError(f"messages must be messages in order, not {messages!r:.80}")
-    return tuple(messages)
 
 
 def count_tokens(messages: Iterable[Message], counter: CounterLike) -> int:

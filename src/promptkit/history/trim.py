@@ -13,7 +13,8 @@ from attrs import field, frozen
 from promptkit._frozen import Value
 from promptkit.content import Content, Part, Text
 from promptkit.errors import HistoryError
-from promptkit.history.counters import CounterLike, Meter, as_sequence
+from promptkit.history._messages import Kinds, as_sequence, describe, matcher
+from promptkit.history.counters import CounterLike, Meter
 from promptkit.history.select import (
     Exact,
     Item,
@@ -28,68 +29,14 @@ from promptkit.history.select import (
 )
 from promptkit.history.step import stepwise
 from promptkit.messages import (
-    AssistantMessage,
     BuiltinMessage,
     Message,
-    MessageType,
-    SystemMessage,
     ToolResponseMessage,
-    UserMessage,
     as_builtin,
     check_message,
 )
 
-__all__ = ["Kind", "Kinds", "Window", "describe", "matcher", "trim_messages", "trim_to_window"]
-
-Kind = str | MessageType | type
-"""A role, as ``"user"`` or `MessageType`, or a message class."""
-
-Kinds = Kind | Iterable[Kind]
-"""One kind or several."""
-
-_USER = Item("user")
-_SYSTEM = Item("system")
-_ANSWER = Item("assistant")
-
-
-def describe(message: Message, place: str = "message") -> Item:
-    """Describe a message to the selection.
-
-    Raises:
-        PromptError: It is no message.
-    """
-    kind = type(message)
-    if kind is UserMessage:
-        return _USER
-    if kind is SystemMessage:
-        return _SYSTEM
-    if kind is not AssistantMessage and kind is not ToolResponseMessage:
-        message = as_builtin(check_message(message, place))
-    if isinstance(message, AssistantMessage):
-        if not message.tool_calls and not message.invalid_tool_calls:
-            return _ANSWER
-        calls = tuple([call.id for call in message.tool_calls])
-        return Item("assistant", calls, optional=tuple([call.id for call in message.invalid_tool_calls]))
-    if isinstance(message, ToolResponseMessage):
-        return Item("tool", responses=tuple([response.id for response in message.responses]))
-    return Item(message.message_type.value)
-
-
-def matcher(kinds: Kinds | None, option: str) -> Callable[[Message], bool] | None:
-    """Make a test for messages of some kinds; ``None`` gives ``None``.
-
-    Raises:
-        HistoryError: Something is neither a role nor a class.
-    """
-    if kinds is None:
-        return None
-    given = (kinds,) if isinstance(kinds, str | type) or not isinstance(kinds, Iterable) else tuple(kinds)
-    for kind in given:
-        if not isinstance(kind, str | type):
-            raise HistoryError(f"{option} takes roles such as 'user' and message classes, not {kind!r:.80}")
-    roles = {str.__str__(kind) for kind in given if isinstance(kind, str)}
-    classes = tuple(kind for kind in given if isinstance(kind, type))
-    return lambda message: message.message_type.value in roles or isinstance(message, classes)
+__all__ = ["Window", "trim_messages", "trim_to_window"]
 
 
 class _History:
@@ -168,6 +115,7 @@ def trim_messages(
     Raises:
         HistoryError: System text and current turn are over the budget, an option is wrong, or the counter failed.
 
+    >>> from promptkit import AssistantMessage, SystemMessage, UserMessage
     >>> chat = [SystemMessage("Be brief."), UserMessage("Hi"), AssistantMessage("Hello"), UserMessage("Who are you?")]
     >>> [message.text for message in trim_messages(chat, max_tokens=3, counter="messages")]
     ['Be brief.', 'Who are you?']
@@ -275,8 +223,10 @@ def _with_content(message: BuiltinMessage, content: Content) -> BuiltinMessage:
 class Window(Value):
     """Hold what `trim_to_window` kept and cut; it iterates over the kept messages.
 
-    >>> len(Window((UserMessage("Hi"),)))
-    1
+    >>> from promptkit import UserMessage
+    >>> window = Window((UserMessage("Bye"),), cut=(UserMessage("Hi"),))
+    >>> [*window], len(window.cut)
+    ([UserMessage('Bye')], 1)
     """
 
     messages: tuple[Message, ...]
@@ -313,6 +263,7 @@ def trim_to_window(
     Raises:
         HistoryError: System text and current turn are over ``high``, the marks are wrong, or the counter failed.
 
+    >>> from promptkit import AssistantMessage, UserMessage
     >>> chat = [UserMessage("1"), AssistantMessage("2"), UserMessage("3"), AssistantMessage("4"), UserMessage("5")]
     >>> window = trim_to_window(chat, 4, 3, "messages")
     >>> [message.text for message in window], len(window.cut)

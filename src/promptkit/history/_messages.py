@@ -1,0 +1,98 @@
+"""Read messages as the history tools need them: as a sequence, by role and ids, by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from promptkit.content import Content, Reasoning, Text
+from promptkit.errors import HistoryError
+from promptkit.history.select import Item
+from promptkit.messages import (
+    AssistantMessage,
+    Message,
+    MessageType,
+    SystemMessage,
+    ToolResponseMessage,
+    UserMessage,
+    as_builtin,
+    check_message,
+)
+from promptkit.prompt import Prompt
+
+__all__ = ["Kind", "Kinds", "as_sequence", "describe", "is_empty", "matcher"]
+
+Kind = str | MessageType | type
+"""A role, as ``"user"`` or `MessageType`, or a message class."""
+
+Kinds = Kind | Iterable[Kind]
+"""One kind or several."""
+
+_USER = Item("user")
+_SYSTEM = Item("system")
+_ANSWER = Item("assistant")
+
+
+def describe(message: Message, place: str = "message") -> Item:
+    """Describe a message to the selection.
+
+    Raises:
+        PromptError: It is no message.
+    """
+    kind = type(message)
+    if kind is UserMessage:
+        return _USER
+    if kind is SystemMessage:
+        return _SYSTEM
+    if kind is not AssistantMessage and kind is not ToolResponseMessage:
+        message = as_builtin(check_message(message, place))
+    if isinstance(message, AssistantMessage):
+        if not message.tool_calls and not message.invalid_tool_calls:
+            return _ANSWER
+        calls = tuple([call.id for call in message.tool_calls])
+        return Item("assistant", calls, optional=tuple([call.id for call in message.invalid_tool_calls]))
+    if isinstance(message, ToolResponseMessage):
+        return Item("tool", responses=tuple([response.id for response in message.responses]))
+    return Item(message.message_type.value)
+
+
+def matcher(kinds: Kinds | None, option: str) -> Callable[[Message], bool] | None:
+    """Make a test for messages of some kinds; ``None`` gives ``None``.
+
+    Raises:
+        HistoryError: Something is neither a role nor a class.
+    """
+    if kinds is None:
+        return None
+    given = (kinds,) if isinstance(kinds, str | type) or not isinstance(kinds, Iterable) else tuple(kinds)
+    for kind in given:
+        if not isinstance(kind, str | type):
+            raise HistoryError(f"{option} takes roles such as 'user' and message classes, not {kind!r:.80}")
+    roles = {str.__str__(kind) for kind in given if isinstance(kind, str)}
+    classes = tuple(kind for kind in given if isinstance(kind, type))
+    return lambda message: message.message_type.value in roles or isinstance(message, classes)
+
+
+def as_sequence(messages: Iterable[Message]) -> Sequence[Message]:
+    """Give messages an order and a length; a list, a tuple and a `Prompt` are not copied.
+
+    Raises:
+        HistoryError: It is one message, a text or no messages at all.
+    """
+    if isinstance(messages, list | tuple):
+        return messages
+    if isinstance(messages, Prompt):
+        return messages.messages
+    if isinstance(messages, str | bytes | Mapping) or hasattr(messages, "message_type"):
+        raise HistoryError(
+            f"messages must be several messages in order, not {messages!r:.80}; one stands in a list: [m]"
+        )
+    if not isinstance(messages, Iterable):
+        raise HistoryError(f"messages must be messages in order, not {messages!r:.80}")
+    return tuple(messages)
+
+
+def is_empty(content: Content | None) -> bool:
+    """Tell whether content says nothing: no text but blanks, and nothing else but thoughts."""
+    if content is None or isinstance(content, str):
+        return not content or content.isspace()
+    return all(isinstance(part, Reasoning) or (isinstance(part, Text) and not part.text.strip()) for part in content)
