@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from attrs import field, frozen
 
 from promptkit._frozen import EMPTY, FrozenDict, Value, freeze_mapping
+from promptkit.content import ContentLike
 from promptkit.errors import TemplateError
 from promptkit.messages import Message, MessageType
 from promptkit.renderers import by_name
