@@ -96,7 +96,7 @@ def test_filtering_by_role_takes_out_the_call_with_its_result_and_keeps_the_note
         (NOTE.mutate(content=[Reasoning("hm")]), None),
         (NOTE.mutate(content=[Media(url="https://example.org/a.png")]), AssistantMessage([Media(url="https://example.org/a.png")])),
         (NOTE.mutate(content=["x", Opaque("anthropic", {"type": "tool_use", "id": "c1"})]), AssistantMessage("x")),
-        (NOTE.mutate(invalid_tool_calls=[InvalidToolCall("c2", "g")]), NOTE.mutate(tool_calls=(), invalid_tool_calls=[InvalidToolCall("c2", "g")])),
+        (NOTE.mutate(invalid_tool_calls=[InvalidToolCall("c2", "g")]), AssistantMessage("note")),
     ],
     ids=["none", "blank", "thoughts", "media", "vendor's block", "invalid call"],
 )  # fmt: skip

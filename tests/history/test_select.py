@@ -84,7 +84,7 @@ def test_both_directions_see_the_same_runs() -> None:
 
 
 def test_responses_answer_by_id_in_order() -> None:
-    caller = Item("assistant", calls=("a", None, "a"), optional=("bad",))
+    caller = Item("assistant", calls=("a", None, "a", "bad"))
     assert link_responses(caller, [results("a", "bad"), Item("tool", responses=(None, "a", "a"))]) == [
         [0, 3],
         [1, 2, None],

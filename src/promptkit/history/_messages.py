@@ -48,8 +48,8 @@ def describe(message: Message, place: str = "message") -> Item:
     if isinstance(message, AssistantMessage):
         if not message.tool_calls and not message.invalid_tool_calls:
             return _ANSWER
-        calls = tuple([call.id for call in message.tool_calls])
-        return Item("assistant", calls, optional=tuple([call.id for call in message.invalid_tool_calls]))
+        invalid = [call.id for call in message.invalid_tool_calls]
+        return Item("assistant", (*[call.id for call in message.tool_calls], *invalid))
     if isinstance(message, ToolResponseMessage):
         return Item("tool", responses=tuple([response.id for response in message.responses]))
     return Item(message.message_type.value)

@@ -14,7 +14,7 @@ from promptkit.messages import AssistantMessage, Message, ToolResponseMessage, a
 __all__ = ["filter_messages"]
 
 Stays = Mapping[int, Sequence[int]]
-"""The positions that stay of a message's calls (then its invalid calls), or of its responses, by the message's index."""
+"""The positions that stay of a message's calls, or of its responses, by the message's index."""
 
 
 @stepwise
@@ -116,7 +116,7 @@ def _listed(items: Sequence[Item], chosen: Iterable[int], goes: Callable[[str | 
     return {
         index: [
             position
-            for position, call_id in enumerate((*items[index].calls, *items[index].optional, *items[index].responses))
+            for position, call_id in enumerate((*items[index].calls, *items[index].responses))
             if not goes(call_id)
         ]
         for index in chosen
@@ -124,27 +124,28 @@ def _listed(items: Sequence[Item], chosen: Iterable[int], goes: Callable[[str | 
 
 
 def _paired(items: Sequence[Item], chosen: frozenset[int], goes: Callable[[str | None], bool]) -> Stays:
-    """Keep a call with its result when neither goes, and an invalid call without a result."""
+    """Keep a call with its result when neither goes."""
     stays: dict[int, Sequence[int]] = {}
     for run in exchange_runs(items.__getitem__, 0, len(items), backward=False):
-        caller = items[run.start]
-        ids = (*caller.calls, *caller.optional)
-        if not ids:
+        calls = items[run.start].calls
+        if not calls or run.start not in chosen:
             continue
-        links = link_responses(caller, items[run.start + 1 : run.stop])
-        kept = {position for position, call_id in enumerate(ids) if run.start in chosen and not goes(call_id)}
-        answered: set[int | None] = {position for link in links for position in link}
-        alive = {position for position in kept if position >= len(caller.calls) and position not in answered}
-        for at, link in enumerate(links, run.start + 1):
-            stays[at] = [own for own, position in enumerate(link) if at in chosen and position in kept]
-            alive.update(link[own] for own in stays[at])  # type: ignore[misc]
+        alive: list[int] = []
+        for at, link in enumerate(link_responses(items[run.start], items[run.start + 1 : run.stop]), run.start + 1):
+            pairs = [
+                (own, position)
+                for own, position in enumerate(link)
+                if at in chosen and position is not None and not goes(calls[position])
+            ]
+            stays[at] = [own for own, _ in pairs]
+            alive += [position for _, position in pairs]
         stays[run.start] = sorted(alive)
     return stays
 
 
 def _reduced(message: Message, item: Item, stays: Sequence[int]) -> Message | None:
     """Take out of a message what does not stay; ``None`` when nothing is left."""
-    ids = (*item.calls, *item.optional, *item.responses)
+    ids = (*item.calls, *item.responses)
     if len(stays) == len(ids):
         return message
     builtin = as_builtin(message)

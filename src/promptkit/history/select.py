@@ -38,11 +38,9 @@ class Item(NamedTuple):
     role: str
     """``system``, ``user``, ``assistant``, ``tool``, or another word."""
     calls: tuple[str | None, ...] = ()
-    """The ids of its tool calls, in order."""
+    """The ids of its tool calls, in order, those that cannot be carried out last."""
     responses: tuple[str | None, ...] = ()
     """The ids of the calls that it answers, in order."""
-    optional: tuple[str | None, ...] = ()
-    """The ids of calls that may stay without a result: those that could not be carried out."""
 
 
 class Run(NamedTuple):
@@ -86,11 +84,11 @@ def link_responses(caller: Item, run: Iterable[Item]) -> list[list[int | None]]:
     """Say which call each response of the messages after it answers: by id, the first open call first.
 
     Returns:
-        A list for each message, an entry for each of its responses: the position of the call in ``calls`` and then
-        ``optional``, or ``None`` where nothing is left to answer.
+        A list for each message, an entry for each of its responses: the position of the call, or ``None`` where nothing
+        is left to answer.
     """
     open_calls: dict[str | None, list[int]] = {}
-    for position, call_id in reversed([*enumerate((*caller.calls, *caller.optional))]):
+    for position, call_id in reversed([*enumerate(caller.calls)]):
         open_calls.setdefault(call_id, []).append(position)
     return [
         [positions.pop() if (positions := open_calls.get(call_id)) else None for call_id in item.responses]
@@ -121,7 +119,7 @@ def exchange_runs(describe: Describe, start: int, stop: int, *, backward: bool) 
         item = describe(first)
         if item.role == "tool":
             run = Run(first, end, ())
-        elif item.calls or item.optional:
+        elif item.calls:
             run = _exchange(describe, first, end)
         elif backward and end > first + 1:
             run = Run(first + 1, end, ())

@@ -175,7 +175,7 @@ class _Parts:
         if isinstance(message, ToolResponseMessage) and len(message.responses) > 1:
             return None
         item = describe(message)
-        if self.pairs and (item.calls or item.responses or item.optional):
+        if self.pairs and (item.calls or item.responses):
             return None
         content = message.responses[0].content if isinstance(message, ToolResponseMessage) else message.content
         parts = (Text(content),) if isinstance(content, str) else content or ()
