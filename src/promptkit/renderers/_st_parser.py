@@ -1,0 +1,191 @@
+"""Parse the StringTemplate dialect: text, lines, indents, tags and ifs, into the nodes of `_st_nodes`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from promptkit.renderers._st_expressions import CONSTANTS, DIRECTIVES, ExpressionParser, Stop
+from promptkit.renderers._st_lexer import TagError
+from promptkit.renderers._st_literals import LiteralGroups
+from promptkit.renderers._st_nodes import (
+    Branch,
+    Element,
+    Expression,
+    If,
+    Indented,
+    Literal,
+    Map,
+    Name,
+    Newline,
+    Tag,
+    Template,
+    Text,
+)
+from promptkit.renderers.base import require_text
+
+__all__ = ["Parser", "Syntax"]
+
+
+class Syntax(NamedTuple):
+    """Hold a parsed source, with its line ends unified, and what was taken as text."""
+
+    source: str
+    template: Template
+    literals: tuple[str, ...]
+
+
+class Parser(ExpressionParser):
+    """Parse one source; under ``literal`` what is no clean expression becomes text."""
+
+    def __init__(self, source: str, start: str, end: str, *, compat: bool, literal: bool) -> None:
+        source = source if compat else source.replace("\r\n", "\n")
+        super().__init__(source, start, end, compat=compat, literal=literal)
+        self.groups = LiteralGroups(self.lexer) if literal else None
+        blank = r"[ \t\r\n]*"
+        self._plain_tag = re.compile(f"{re.escape(start)}{blank}([A-Za-z0-9_-]+){blank}{re.escape(end)}")
+
+    def parse(self) -> Syntax:
+        """Parse the whole source.
+
+        Raises:
+            TemplateSyntaxError: With line, column and a caret.
+            UnsafeTemplateError: A property is private.
+        """
+        require_text(self.source)
+        try:
+            template, stop = self._elements()
+        except RecursionError:
+            raise self._error("The template nests too deeply for the stack that is left.", 0) from None
+        if stop.kind != "end":
+            raise self._error(f"There is no if for this {stop.kind!r}.", stop.start)
+        literals = self.groups.listed() if self.groups else ()
+        return Syntax(self.source, template, literals)
+
+    # Elements
+
+    def _elements(self) -> tuple[Template, Stop]:
+        """Parse up to the end of the source, of the body or of the branch."""
+        elements: list[Element] = []
+        while True:
+            indent = ""
+            try:
+                piece = self.lexer.piece(in_body=self.in_body)
+                begin = piece.start
+                if piece.kind == "indent":
+                    indent = piece.text
+                    piece = self.lexer.piece(in_body=self.in_body)
+                at = piece.start
+            except TagError as problem:
+                at = self.lexer.position
+                found: Element | Stop | None = self._recover(at, problem)
+            else:
+                if piece.kind in ("end", "close"):
+                    return tuple(elements), Stop(piece.kind, at)
+                if piece.kind == "open":
+                    found = self._tag_or_text(at)
+                elif piece.kind == "comment":
+                    if self._ends_comment_line(begin):
+                        continue
+                    found = None
+                else:
+                    found = Newline(at) if piece.kind == "newline" else Text(piece.text)
+            if isinstance(found, Stop):
+                return tuple(elements), found
+            if isinstance(found, If):
+                indent = indent if self._indents_branch(found) else ""
+            if indent and not isinstance(found, Indented):
+                elements.append(Indented(indent, found))
+            elif found is not None:
+                elements.append(found)
+
+    def _ends_comment_line(self, begin: int) -> bool:
+        """Consume the newline behind a comment that stands alone on its line, and say whether it does."""
+        at = self.lexer.position
+        if begin and self.source[begin - 1] != "\n":
+            return False
+        if not self._at_newline(at):
+            return False
+        self.lexer.piece(in_body=self.in_body)
+        return True
+
+    def _at_newline(self, at: int) -> bool:
+        char = self.source[at : at + 1]
+        return char == "\n" or (char == "\r" and self.compat)
+
+    def _indents_branch(self, found: If) -> bool:
+        return not self._at_newline(found.body_start)
+
+    # Tags
+
+    def _tag_or_text(self, at: int) -> Element | Stop:
+        plain = self._plain_tag.match(self.source, at)
+        if plain and plain[1] not in DIRECTIVES and plain[1] not in CONSTANTS and self._is_name(plain[1]):
+            self.lexer.position = plain.end()
+            return Tag(Name(plain[1], plain.start(1)), (), at, plain.end())
+        if self.groups and (doubled := self.groups.doubled(at)):
+            return doubled
+        depth = self.depth
+        try:
+            return self._tag(at)
+        except TagError as problem:
+            self.depth = depth
+            return self._recover(at, problem)
+
+    def _recover(self, at: int, problem: TagError) -> Element:
+        """Take a delimiter that opens no tag as text, or say what is wrong with the tag."""
+        if self.groups is None or problem.fatal or not (text := self.groups.text_at(at)):
+            advice = f"To print {self.start!r} itself, write '\\{self.start}'"
+            advice += "." if self.groups else ", or take such groups as text with literal_braces=True."
+            raise self._error(
+                f"{problem.message} {advice}", problem.offset if problem.offset < len(self.source) else at
+            )
+        return text
+
+    def _tag(self, at: int) -> Element | Stop:
+        token = self.lexer.peek()
+        if token.kind == "name" and token.text in DIRECTIVES:
+            return self._directive(at)
+        value = self._value(inner=False)
+        options = self._options() if self._accept(";") else ()
+        self._expect("close", f"Expected {self.end!r} to end the tag")
+        if not self.compat:
+            self._refuse_mangled(value, at)
+        return Tag(value, options, at, self.lexer.position)
+
+    def _refuse_mangled(self, value: Expression, at: int) -> None:
+        first = value.values[0] if isinstance(value, Map) else value
+        if isinstance(first, Literal) and isinstance(first.value, str):
+            raise TagError(f"The string {first.value!r:.60} alone in a tag would print without its delimiters.", at)
+
+    def _directive(self, at: int) -> Element | Stop:
+        kind = self.lexer.token().text
+        test = None
+        if kind in ("if", "elseif"):
+            self._expect("(", f"{kind!r} needs a condition in parentheses, as in {self.start}{kind}(name){self.end}")
+            test = self._condition()
+            self._expect(")", "Expected ')' to end the condition")
+        self._expect("close", f"Expected {self.end!r} right behind {kind!r}")
+        return self._if(at, test) if kind == "if" and test is not None else Stop(kind, at, test)
+
+    def _if(self, at: int, test: Expression) -> If:
+        begin = self.lexer.position
+        self._deepen(at)
+        branches = []
+        ended = False
+        while True:
+            template, stop = self._elements()
+            branches.append(Branch(test, template))
+            if stop.kind == "endif":
+                break
+            if stop.kind in ("end", "close"):
+                raise self._error(f"This if is never closed. Write {self.start}endif{self.end}.", at)
+            if ended:
+                raise self._error(f"There is an {stop.kind!r} behind the 'else' of its if.", stop.start)
+            ended = stop.test is None
+            test = Literal(value=True) if stop.test is None else stop.test
+        self.depth -= 1
+        position = self.lexer.position
+        if self._at_newline(position) and self.source.find("\n", at, position) >= 0:
+            self.lexer.piece(in_body=self.in_body)
+        return If(tuple(branches), at, begin, self.lexer.position)
