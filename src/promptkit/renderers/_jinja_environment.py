@@ -19,7 +19,7 @@ from unicodedata import normalize
 
 from attrs import frozen
 
-from promptkit.errors import TemplateNotFoundError, TemplateSyntaxError
+from promptkit.errors import PromptkitError, TemplateNotFoundError, TemplateSyntaxError
 from promptkit.renderers._jinja_limits import bound_filters, check_format, check_operands, check_widths
 from promptkit.renderers._jinja_names import Survey, survey
 from promptkit.renderers.base import fault, nearest
@@ -38,6 +38,12 @@ __all__ = ["Sandbox", "Unit", "build_environment", "collecting"]
 
 collecting: ContextVar[list[Any]] = ContextVar("promptkit_jinja_missing")
 """The undefined values that a render has touched so far; set while a renderer forgives missing names."""
+
+
+_DICT_ATTRIBUTES = frozenset(dir(dict))
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+_GUARDED = ("_", "co_", "f_", "tb_", "gi_", "cr_", "ag_")
+"""How the private names and those of code, frames, tracebacks and generators begin; jinja2's own checks judge them."""
 
 
 @frozen(eq=False)
@@ -142,6 +148,7 @@ class OffsetLexer(LexerBase):
                 end = start + len(value)
                 offset = original(start) + 1
                 if kind == "name" and not value.isascii() and normalize("NFKC", value) != value:
+                    end = start
                     raise Refusal(f"write {value!r} as {normalize('NFKC', value)!r}", offset)
                 yield offset, kind, source[offset - 1 : original(end)] if kind == "data" else value
         except Refusal as error:
@@ -155,15 +162,41 @@ class OffsetLexer(LexerBase):
 class Generator(CodeGeneratorBase):
     """Print through the environment where missing names are forgiven, and blank ``None`` in ``~``."""
 
-    def _output_child_pre(self, node: Any, frame: Any, finalize: Any) -> None:
-        super()._output_child_pre(node, frame, finalize)
-        if self.environment.forgiving:  # type: ignore[attr-defined]
-            self.write("environment.printed(lambda: ")
+    def visit_Output(self, node: Any, frame: Any) -> None:  # noqa: N802 - jinja2's name
+        """Write ``{{ a }}`` and text."""
+        if not self.environment.forgiving:  # type: ignore[attr-defined]
+            super().visit_Output(node, frame)
+            return
+        for child in node.nodes:
+            if type(child).__name__ == "TemplateData":
+                super().visit_Output(type(node)([child], lineno=child.lineno), frame)
+            elif not (frame.require_output_check and self.has_known_extends):
+                self._print_forgiving(child, frame)
 
-    def _output_child_post(self, node: Any, frame: Any, finalize: Any) -> None:
-        if self.environment.forgiving:  # type: ignore[attr-defined]
-            self.write(f", {getattr(node, 'written', '')!r})")
-        super()._output_child_post(node, frame, finalize)
+    def _print_forgiving(self, node: Any, frame: Any) -> None:
+        written = repr(getattr(node, "written", ""))
+        if frame.require_output_check:
+            self.writeline("if parent_template is None:")
+            self.indent()
+        self.writeline("_mark = environment.mark()")
+        self.writeline("try:")
+        self.indent()
+        self.writeline("_printed = environment.printed(_mark, ", node)
+        self.visit(node, frame)
+        self.write(f", {written})")
+        self.outdent()
+        self.writeline("except Exception:")
+        self.indent()
+        self.writeline(f"_printed = environment.excused(_mark, {written})")
+        self.outdent()
+        self.start_write(frame)
+        finalize = self._make_finalize()
+        self._output_child_pre(node, frame, finalize)
+        self.write("_printed")
+        self._output_child_post(node, frame, finalize)
+        self.end_write(frame)
+        if frame.require_output_check:
+            self.outdent()
 
     def visit_Concat(self, node: Any, frame: Any) -> None:  # noqa: N802 - jinja2's name
         """Write ``a ~ b``."""
@@ -273,9 +306,13 @@ class Sandbox(EnvironmentBase):
                 error.lineno - 1,
                 template_name=name,
             ) from None
-        except (RecursionError, MemoryError, SyntaxError):
-            message = "The template nests deeper than Python can compile. Split it with macros or includes."
-            raise fault(TemplateSyntaxError, message, source, 0, template_name=name) from None
+        except PromptkitError:
+            raise
+        except Exception as error:
+            deep = isinstance(error, RecursionError | MemoryError) or "nested" in str(error)
+            reason = "it nests deeper than Python can compile" if deep else f"{error!s:.200}".partition(" (")[0]
+            message = f"The template does not compile: {reason}. Split it with macros or includes, or correct it."
+            raise fault(TemplateSyntaxError, message, source, 0, template_name=name) from error
         return Unit(self.template_class.from_code(self, code, self.make_globals(None)), source, found)
 
     def _note_placeholders(self, tree: Any, source: str) -> None:
@@ -297,26 +334,47 @@ class Sandbox(EnvironmentBase):
 
     # -- rendering
 
-    def printed(self, expression: Callable[[], Any], written: str) -> Any:
+    def mark(self) -> int:
+        """Count the missing names that were touched before an expression."""
+        return len(collecting.get())
+
+    def printed(self, mark: int, value: Any, written: str) -> Any:
         """Give an expression's value, or what stands for it when it touched a missing name."""
         seen = collecting.get()
-        before = len(seen)
-        try:
-            value = expression()
-        except Exception:
-            if len(seen) == before:
-                raise
-            return written
         if isinstance(value, self.undefined):
             seen.append(value)
             return written
-        return written if self.keep and len(seen) > before else value
+        return written if self.keep and len(seen) > mark else value
+
+    def excused(self, mark: int, written: str) -> str:
+        """Give what stands for an expression that failed because of a missing name; let other failures through."""
+        if len(collecting.get()) == mark:
+            raise  # noqa: PLE0704 - called while the failure is handled
+        return written
 
     def joined(self, values: Iterable[Any]) -> str:
         """Join the operands of ``~``."""
         return "".join([str(self.finalize(value)) for value in values])
 
     # -- the sandbox
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Read ``obj.attribute`` as jinja2 does, with a short way for plain values in dicts and objects."""
+        if type(obj) is dict and attribute not in _DICT_ATTRIBUTES:
+            return obj[attribute] if attribute in obj else self.undefined(obj=obj, name=attribute)
+        try:
+            value = getattr(obj, attribute)
+        except AttributeError:
+            try:
+                return obj[attribute]
+            except (TypeError, LookupError):
+                return self.undefined(obj=obj, name=attribute)
+        if type(value) in _PLAIN and not attribute.startswith(_GUARDED):
+            return value
+        formatter = self.wrap_str_format(value)
+        if formatter is not None:
+            return formatter
+        return value if self.is_safe_attribute(obj, attribute, value) else self.unsafe_undefined(obj, attribute)
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Any:
         """Refuse at once: an undefined value could still be tested."""

@@ -242,7 +242,7 @@ class _Walk:
         self.visit(node.arg, scope)
 
     def access(self, node: Any, attribute: str) -> None:
-        self.found.accesses.setdefault(attribute, []).append((node.lineno - 1, _path(node) or attribute))
+        self.found.accesses.setdefault(attribute, []).append((node.lineno - 1, _path(node) or f"….{attribute}"))
 
     def visit_filter(self, node: Any, scope: _Scope) -> None:
         self.exists(node, "filter", self.environment.filters)

@@ -16,7 +16,13 @@ from promptkit.renderers.base import (
     warn_missing,
 )
 
-__all__ = ["Slot", "SlotTemplate"]
+__all__ = ["Slot", "SlotTemplate", "require_mode"]
+
+
+def require_mode(_: object, __: object, mode: object) -> None:
+    """Refuse what is no `ValidationMode`; an attrs validator."""
+    if not isinstance(mode, ValidationMode):
+        raise TemplateError(f"The validation mode must be a ValidationMode, not {mode!r:.40}.")
 
 
 @frozen

@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from promptkit._frozen import Value
 from promptkit.errors import TemplateSyntaxError, UnsafeTemplateError
-from promptkit.renderers._slots import Slot, SlotTemplate
+from promptkit.renderers._slots import Slot, SlotTemplate, require_mode
 from promptkit.renderers.base import TemplateRenderer, ValidationMode, fault
 
 __all__ = ["MAX_WIDTH", "FStringRenderer"]
@@ -40,7 +40,7 @@ class FStringRenderer(Value, TemplateRenderer):
     "{'total': 3.00} for Ada"
     """
 
-    validation: ValidationMode = field(default=ValidationMode.THROW, kw_only=True)
+    validation: ValidationMode = field(default=ValidationMode.THROW, kw_only=True, validator=require_mode)
 
     def parse(self, source: str) -> SlotTemplate:
         """Split the source at its placeholders."""

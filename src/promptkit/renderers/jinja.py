@@ -24,6 +24,7 @@ from promptkit.errors import (
     UnsafeTemplateError,
 )
 from promptkit.renderers._jinja_environment import Sandbox, Unit, build_environment, collecting
+from promptkit.renderers._slots import require_mode
 from promptkit.renderers.base import (
     TemplateRenderer,
     ValidationMode,
@@ -98,7 +99,7 @@ class JinjaRenderer(Value, TemplateRenderer):
     '1. tea 2. rye -- Ada'
     """
 
-    validation: ValidationMode = field(default=ValidationMode.THROW, kw_only=True)
+    validation: ValidationMode = field(default=ValidationMode.THROW, kw_only=True, validator=require_mode)
     templates: FrozenDict | None = field(default=None, kw_only=True, converter=_texts)
     directory: Path | None = field(default=None, kw_only=True, converter=_root)
     package: str | None = field(default=None, kw_only=True)
@@ -301,11 +302,13 @@ class _JinjaTemplate:
 
     def _path(self, undefined: Any, offset: int, variables: Mapping[str, object]) -> tuple[int, str]:
         """Give the place and the dotted name of a missing attribute: of those that read it, the likeliest."""
+        from jinja2.utils import missing
+
         name = undefined._undefined_name  # noqa: SLF001 - jinja2 offers no other way
         owner = undefined._undefined_obj  # noqa: SLF001
         places = [place for unit in self._units() for place in unit.survey.accesses.get(name, ())]
         if not places:
-            return offset, str(name)
+            return offset, str(name) if owner is missing else f"….{name}"
         return min(places, key=lambda place: (not self._leads(place[1], variables, owner), abs(place[0] - offset)))
 
     def _units(self) -> Iterator[Unit]:

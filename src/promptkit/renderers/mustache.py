@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Iterator, Mapping, Sequence, Sized, ValuesView
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from promptkit._frozen import EMPTY, FrozenDict, Value, freeze_mapping
 from promptkit.errors import PromptkitError, TemplateError
 from promptkit.renderers._mustache_parser import LINE, Node, Origin, Partial, Section, Tag, Variable, parse
-from promptkit.renderers._slots import Slot, SlotTemplate
+from promptkit.renderers._slots import Slot, SlotTemplate, require_mode
 from promptkit.renderers.base import (
     CompiledTemplate,
     TemplateRenderer,
@@ -29,6 +29,8 @@ MAX_DEPTH = 200
 """Deepest nesting of sections and partials together while a template is filled in."""
 
 _ABSENT = object()
+_SIMPLE = frozenset((bool, type(None), list, dict, str, int))
+"""Types whose truth cannot fail, and which are a list or are none."""
 
 
 def _partials(value: Mapping[str, str]) -> FrozenDict:
@@ -59,7 +61,7 @@ class MustacheRenderer(Value, TemplateRenderer):
     <BLANKLINE>
     """
 
-    validation: ValidationMode = field(default=ValidationMode.THROW, kw_only=True)
+    validation: ValidationMode = field(default=ValidationMode.THROW, kw_only=True, validator=require_mode)
     partials: FrozenDict = field(default=EMPTY, kw_only=True, converter=_partials)
 
     def parse(self, source: str) -> CompiledTemplate:
@@ -89,7 +91,7 @@ def _slots(source: str, nodes: Sequence[Node], validation: ValidationMode) -> Sl
 def _text_of(value: object) -> str:
     if callable(value):
         raise TemplateError("It is a function, and mustache runs none. Pass what it returns.")
-    return text_of(value)
+    return "" if isinstance(value, Sized) and not value else text_of(value)
 
 
 def _partials_in(nodes: Sequence[Node]) -> Iterator[Partial]:
@@ -173,26 +175,30 @@ class _Filling:
     out: list[str] = field(factory=list)
     missing: dict[str, Tag] = field(factory=dict)
     meant: dict[str, str] = field(factory=dict)
-    read: dict[int, tuple[Any, tuple[Any, ...]]] = field(factory=dict)
+    read: dict[int, tuple[Any, list[Any]]] = field(factory=dict)
     depth: int = 0
 
     def fill(self, nodes: Sequence[Node], scopes: list[Any], indent: str, *, inside: bool = False) -> None:
         """Print the nodes; `scopes` holds the variables and then the items of the open sections."""
         for node in nodes:
-            if isinstance(node, str):
+            if type(node) is str:
                 self.out.append(node)
-            elif node is LINE:
-                self.out.append(indent)
-            elif isinstance(node, Partial):
-                self._partial(node, scopes, indent, inside=inside)
-            elif isinstance(node, Variable | Section):
+            elif type(node) is Variable:
+                value = self._find(node, scopes, inside=inside)
+                if type(value) is str:
+                    self.out.append(value)
+                else:
+                    self.out.append(node.written if value is _ABSENT else self._text(node, value))
+            elif type(node) is Section:
                 value = self._find(node, scopes, inside=inside)
                 if value is _ABSENT:
                     self.out.append(node.written)
-                elif isinstance(node, Section):
-                    self._section(node, value, scopes, indent)
                 else:
-                    self.out.append(value if type(value) is str else self._text(node, value))
+                    self._section(node, value, scopes, indent)
+            elif type(node) is Partial:
+                self._partial(node, scopes, indent, inside=inside)
+            else:
+                self.out.append(indent)
 
     def _partial(self, node: Partial, scopes: list[Any], indent: str, *, inside: bool) -> None:
         self._enter(node)
@@ -201,25 +207,33 @@ class _Filling:
         self.depth -= 1
 
     def _section(self, node: Section, value: Any, scopes: list[Any], indent: str) -> None:
-        if callable(value):
-            node.fail(TemplateError, f"{node.name!r} is a function, and mustache runs none. Pass what it returns.")
-        if isinstance(value, Iterator):
-            value = self.read.setdefault(id(value), (value, tuple(value)))[1]
-        try:
-            shown = bool(value)
-        except Exception as error:  # noqa: BLE001 - arrays refuse, a value may do anything
-            node.fail(TemplateError, f"{node.name!r} is neither true nor false: {error!s:.200}", error)
-        if shown is node.inverted:
+        if type(value) not in _SIMPLE:
+            value = self._condition(node, value)
+        if (not value) is not node.inverted:
             return
         self._enter(node)
         if node.inverted:
             self.fill(node.nodes, scopes, indent, inside=True)
         else:
-            for item in value if _is_list(value) else (value,):
+            for item in value if type(value) is list else (value,):
                 scopes.append(item)
                 self.fill(node.nodes, scopes, indent, inside=True)
                 scopes.pop()
         self.depth -= 1
+
+    def _condition(self, node: Section, value: Any) -> Any:
+        """Give a value that is a list if it can be gone through, and that is true or false."""
+        if callable(value):
+            node.fail(TemplateError, f"{node.name!r} is a function, and mustache runs none. Pass what it returns.")
+        if isinstance(value, Iterator):
+            value = self.read.setdefault(id(value), (value, [*value]))[1]
+        try:
+            shown = bool(value)
+        except Exception as error:  # noqa: BLE001 - arrays refuse, a value may do anything
+            node.fail(TemplateError, f"{node.name!r} is neither true nor false: {error!s:.200}", error)
+        if isinstance(value, Sequence | AbstractSet | ValuesView) and not isinstance(value, str | bytes | bytearray):
+            return [*value]
+        return value if shown else False
 
     def _text(self, node: Variable, value: object) -> str:
         try:
@@ -229,17 +243,20 @@ class _Filling:
 
     def _find(self, node: Variable | Section, scopes: list[Any], *, inside: bool) -> Any:
         """Give a name's value, what stands for it when it is missing, or `_ABSENT` when its tag stays."""
-        if not node.path:
-            return scopes[-1] if len(scopes) > 1 else self._missing(node, {}, inside=inside)
+        path = node.path
+        if not path:
+            return scopes[-1] if len(scopes) > 1 else self._missing(node, None, inside=inside)
         value: Any = None
         for scope in reversed(scopes):
-            if isinstance(scope, Mapping) and node.path[0] in scope:
-                value = scope
+            if (type(scope) is dict or isinstance(scope, Mapping)) and path[0] in scope:
+                value = scope[path[0]]
                 break
-        for name in node.path:
-            if value is None and node.path[0] is not name and isinstance(node, Section):
+        else:
+            return self._missing(node, scopes[0], inside=inside)
+        for name in path[1:]:
+            if value is None and type(node) is Section:
                 return None
-            if not isinstance(value, Mapping) or name not in value:
+            if (type(value) is not dict and not isinstance(value, Mapping)) or name not in value:
                 return self._missing(node, value, inside=inside)
             value = value[name]
         return value
@@ -260,9 +277,3 @@ class _Filling:
         if self.depth == MAX_DEPTH:
             node.fail(TemplateError, f"Sections and partials nest deeper than {MAX_DEPTH} levels at {node.name!r}.")
         self.depth += 1
-
-
-def _is_list(value: object) -> bool:
-    if isinstance(value, list | tuple):
-        return True
-    return isinstance(value, Sequence | AbstractSet | ValuesView) and not isinstance(value, str | bytes | bytearray)
