@@ -19,8 +19,8 @@ from promptkit.messages import (
     UserMessage,
 )
 from tests.history import neutral
+from tests.history.histories import histories
 from tests.oracles import decided, rows
-from tests.strategies import conversations
 
 CASES = [row for row in rows("langchain_history.jsonl") if row["fn"] == "merge_message_runs"]
 
@@ -141,12 +141,12 @@ def test_a_long_run_is_joined_once() -> None:
     assert joins == [20_000]
 
 
-@given(conversations(max_size=8))
-def test_nothing_is_lost_and_nothing_is_left_to_merge(history: tuple[BuiltinMessage, ...]) -> None:
+@given(histories())
+def test_nothing_is_lost_and_nothing_is_left_to_merge(history: list[BuiltinMessage]) -> None:
     kept = merge_message_runs(history, separator="")
 
     def said(messages: tuple[Message, ...]) -> str:
         return "".join(content_text(message.content) for message in messages if message.content)
 
-    assert said(kept) == said(history)
+    assert said(kept) == said(tuple(history))
     assert merge_message_runs(kept, separator="") == kept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from promptkit.content import Content, Reasoning, Text
+from promptkit.content import Content, Media, Opaque, Reasoning, Text, freeze_content
 from promptkit.errors import HistoryError
 from promptkit.history.select import Item
 from promptkit.messages import (
@@ -19,7 +19,16 @@ from promptkit.messages import (
 )
 from promptkit.prompt import Prompt
 
-__all__ = ["Kind", "Kinds", "as_sequence", "describe", "is_empty", "matcher"]
+__all__ = [
+    "Kind",
+    "Kinds",
+    "as_sequence",
+    "describe",
+    "is_empty",
+    "matcher",
+    "says_nothing",
+    "without_blanks",
+]
 
 Kind = str | MessageType | type
 """A role, as ``"user"`` or `MessageType`, or a message class."""
@@ -96,3 +105,19 @@ def is_empty(content: Content | None) -> bool:
     if content is None or isinstance(content, str):
         return not content or content.isspace()
     return all(isinstance(part, Reasoning) or (isinstance(part, Text) and not part.text.strip()) for part in content)
+
+
+def says_nothing(content: Content | None) -> bool:
+    """Tell whether there is nothing that a provider takes for content, be it an empty text."""
+    return content is None or (
+        isinstance(content, tuple) and not any(isinstance(part, Text | Media | Opaque) for part in content)
+    )
+
+
+def without_blanks(content: Content | None) -> Content | None:
+    """Take blank texts out of content; an empty str is no text."""
+    if isinstance(content, str):
+        return "" if content.isspace() else content
+    if content is None:
+        return None
+    return freeze_content([part for part in content if not isinstance(part, Text) or part.text.strip()])
