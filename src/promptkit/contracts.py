@@ -260,7 +260,12 @@ def _lacks(chat_model: object, wanted: str, present: str) -> TypeError:
 
 
 class StoredMessage(NamedTuple):
-    """Hold a message as a store keeps it."""
+    """Hold a message as a store keeps it.
+
+    >>> from promptkit import UserMessage
+    >>> StoredMessage(7, UserMessage("hi")).message.text
+    'hi'
+    """
 
     sequence: int
     """Its number in the conversation; numbers grow, and need not be adjacent."""

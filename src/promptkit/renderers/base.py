@@ -45,7 +45,12 @@ Error = TypeVar("Error", bound=TemplateError)
 
 
 class ValidationMode(Enum):
-    """Say what a renderer does with a variable that was not given."""
+    """Say what a renderer does with a variable that was not given.
+
+    >>> from promptkit import StringTemplateRenderer
+    >>> StringTemplateRenderer(validation=ValidationMode.KEEP).apply("Hi {name}", {})
+    'Hi {name}'
+    """
 
     THROW = "throw"
     """Raise `MissingVariablesError` with every missing name."""
@@ -200,6 +205,13 @@ def refuse_variables(variables: object) -> None:
     Raises:
         TemplateError: With the offending key.
     """
+    if type(variables) is dict:
+        try:
+            "".join(variables)  # the fastest way to see that every key is a str
+        except TypeError:
+            pass
+        else:
+            return
     if not isinstance(variables, Mapping):
         raise TemplateError(f"The variables must be a mapping of names to values, not {type(variables).__name__!r}.")
     for name in variables:

@@ -76,6 +76,11 @@ class TokenBudgetSelector(Value):
     Args:
         max_tokens: The budget, in tokens.
         counter: What counts them.
+
+    >>> from promptkit import ApproximateTokenCounter, UserMessage
+    >>> short, long = (Example(None, (UserMessage(text),), text) for text in ("hi", "word " * 100))
+    >>> [example.text for example in TokenBudgetSelector(50, ApproximateTokenCounter()).select([short, long], {})]
+    ['hi']
     """
 
     max_tokens: int
