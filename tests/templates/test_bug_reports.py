@@ -24,7 +24,7 @@ from promptkit.templates.prompt_template import PromptTemplate, SystemPromptTemp
 from tests import oracles
 
 ROWS = {row["id"]: row for row in oracles.rows("bug_reports_templates.jsonl")}
-RENDERERS = {row_id for row_id, row in ROWS.items() if row["input"].get("syntax") and row_id not in {"B006"}}
+RENDERERS = {row_id for row_id, row in ROWS.items() if row["input"].get("syntax") and row_id != "B006"}
 """Cases of one language, held by tests/renderers/test_bug_reports*.py and test_contract.py."""
 
 

@@ -162,7 +162,9 @@ def _image(given: dict[str, Any]) -> Any:
 
 def _dict(given: dict[str, Any]) -> Any:
     template = PromptTemplate([given["template"]], renderer=_language(given))
-    (part,) = template.create_message(given["vars"]).content or ()
+    content = template.create_message(given["vars"]).content
+    assert isinstance(content, tuple)
+    (part,) = content
     assert isinstance(part, Opaque)
     return {"input_variables": sorted(template.variables), "value": part.payload.thaw()}
 

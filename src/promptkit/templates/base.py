@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 
 import attrs
 
-from promptkit._frozen import FrozenDict
+from promptkit._frozen import EMPTY, FrozenDict
 from promptkit.content import ContentLike, Media, Text
 from promptkit.errors import PromptkitError, TemplateError
 from promptkit.messages import AssistantMessage, Message, MessageType, SystemMessage, UserMessage
@@ -19,6 +19,9 @@ from promptkit.templates.actions import Variables
 from promptkit.templates.parts import CompiledParts
 
 __all__ = ["BasePromptTemplate", "BoundVariables", "VariablesReport", "variables_of"]
+
+
+Template = TypeVar("Template")
 
 
 class VariablesReport(NamedTuple):
@@ -69,14 +72,21 @@ _FIELD_NAMES: Mapping[str, Callable[[Any], Iterable[str]]] = {
 
 
 class BoundVariables(FrozenDict):
-    """Hold variables that a template already has: a read-only mapping whose values may be anything."""
+    """Hold variables that a template already has: a read-only mapping whose values may be anything.
+
+    >>> BoundVariables({"user": object}).keys()
+    dict_keys(['user'])
+    """
 
     __slots__ = ()
 
-    def __init__(self, items: Variables = FrozenDict(), /) -> None:  # noqa: B008
-        super().__init__()
-        dict.update(self, variables_of(items, "the bound variables"))
-        check_names(self, "the bound variables")
+    def __new__(cls, items: Variables = EMPTY, /) -> Self:
+        """Read the variables of a mapping or an object; `variables_of` says which."""
+        given = variables_of(items, "the bound variables")
+        check_names(given, "the bound variables")
+        bound = dict.__new__(cls)
+        dict.update(bound, given)
+        return bound
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (dict(self),)
@@ -243,5 +253,37 @@ class BasePromptTemplate(ABC, Nestable):
 
         Args:
             changes: New values by field name.
+
+        Raises:
+            TypeError: A name is not a field.
         """
-        return attrs.evolve(self, **changes)  # type: ignore[misc]
+        return changed(self, changes)
+
+
+def changed(template: Template, changes: Mapping[str, Any]) -> Template:
+    """Copy a template with some fields changed, without its ``__init__``, which an application may have replaced."""
+    fields = attrs.fields_dict(type(template))  # type: ignore[arg-type]
+    unknown = [name for name in changes if name not in fields]
+    if unknown:
+        raise TypeError(f"{type(template).__name__} has no field {unknown[0]!r}; it has {', '.join(fields)}")
+    copy = object.__new__(type(template))
+    for name, value in getattr(template, "__dict__", {}).items():
+        object.__setattr__(copy, name, value)
+    for name, field in fields.items():
+        value = changes[name] if name in changes else getattr(template, name)
+        object.__setattr__(copy, name, _converted(value, field, copy) if name in changes else value)
+    attrs.validate(copy)  # type: ignore[arg-type]
+    getattr(copy, "__attrs_post_init__", _nothing)()
+    return copy
+
+
+def _converted(value: Any, field: attrs.Attribute[Any], template: object) -> Any:
+    if field.converter is None:
+        return value
+    if isinstance(field.converter, attrs.Converter):
+        return field.converter(value, template, field)  # type: ignore[operator]
+    return field.converter(value)
+
+
+def _nothing() -> None:
+    """Stand for an absent hook."""

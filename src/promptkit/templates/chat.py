@@ -22,6 +22,7 @@ from promptkit.templates.base import (
     BoundVariables,
     VariablesReport,
     bound_variables,
+    changed,
     laid_over,
     variables_of,
 )
@@ -255,6 +256,10 @@ class ChatPromptTemplate(Value):
     def partial(self, model: Variables) -> Self:
         """Bind more variables; those given later win. The template itself stays as it is."""
         return self.mutate(bound={**self.bound, **bound_variables(model)})
+
+    def mutate(self, **changes: Any) -> Self:
+        """Make a changed copy; the original stays as it is."""
+        return changed(self, changes)
 
     def __add__(self, other: ChatPromptTemplate | ChatPart) -> ChatPromptTemplate:
         """Append another chat's parts, or one part; the other chat's options and bound variables win."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
+from types import MemberDescriptorType
 from typing import Any, ClassVar, Self
 
 import attrs
@@ -76,7 +76,7 @@ class TypedPromptTemplate(BasePromptTemplate, Value):
         renderer = by_name(cls.renderer)
         compiled = compile_source(cls.template, renderer, cls.__qualname__)
         names = (*compiled.variables, *compiled.optional_variables)
-        computed = _computed_names(cls)
+        computed = _computed_names(cls, fields)
         for name in names:
             if name not in fields and name not in computed:
                 raise _unmatched(cls, name, fields)
@@ -104,7 +104,7 @@ class TypedPromptTemplate(BasePromptTemplate, Value):
         return self.mutate(**variables_of(model))
 
 
-def _computed_names(cls: type) -> set[str]:
+def _computed_names(cls: type, fields: list[str]) -> set[str]:
     """Find the properties that a class and its bases below `TypedPromptTemplate` declare."""
     owners = [
         owner for owner in cls.__mro__ if issubclass(owner, TypedPromptTemplate) and owner is not TypedPromptTemplate
@@ -113,7 +113,8 @@ def _computed_names(cls: type) -> set[str]:
         name
         for owner in owners
         for name, value in vars(owner).items()
-        if isinstance(value, property | cached_property) and not name.startswith("_")
+        # attrs keeps a cached property of a slotted class in a slot of its name
+        if isinstance(value, property | MemberDescriptorType) and name not in fields and not name.startswith("_")
     }
 
 
