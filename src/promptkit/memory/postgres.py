@@ -93,6 +93,9 @@ _NAMES = """
 _COUNT = "SELECT messages FROM promptkit_conversations WHERE sha256(name) = sha256(%(name)s)"
 _DELETE = "DELETE FROM promptkit_conversations WHERE sha256(name) = sha256(%(name)s) RETURNING true"
 
+_EXISTS = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = to_regclass('promptkit_schema'))"
+"""It reads `pg_class` so that the server looks anew: `to_regclass` alone may not see what another has just made."""
+
 _LOCK = int.from_bytes(b"promptki")
 """The key of the advisory lock that only one migration at a time can have."""
 
@@ -259,7 +262,7 @@ def _psycopg() -> ModuleType:
 
 def _version(connection: Connection) -> int:
     """Read the version of the tables, 0 where there are none, and refuse those from the future."""
-    exists, *_ = connection.execute("SELECT to_regclass('promptkit_schema') IS NOT NULL").fetchone() or (False,)
+    exists, *_ = connection.execute(_EXISTS).fetchone() or (False,)
     if not exists:
         return 0
     (version,) = connection.execute("SELECT version FROM promptkit_schema").fetchone() or (0,)
