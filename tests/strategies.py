@@ -286,6 +286,7 @@ def tool_call_chunks() -> SearchStrategy[ToolCallChunk]:
         maybe(ids()),
         name=maybe(names()),
         arguments=maybe(st.sampled_from(("", "{", '"a"', ":1", "}", "{}"))),
+        error=maybe(st.sampled_from(("", "cut"))),
         metadata=metadata(),
     )
 
@@ -294,11 +295,11 @@ def chunks() -> SearchStrategy[ChatChunk]:
     """A piece of a stream."""
     return st.builds(
         ChatChunk,
-        contents(),
+        maybe(contents()),
         tool_calls=st.lists(tool_call_chunks(), max_size=2),
         finish_reason=maybe(finish_reasons()),
         block=maybe(st.integers(0, 2)),
-        choice=st.integers(0, 1),
+        choice=maybe(st.integers(0, 1)),
         id=maybe(ids()),
         model=maybe(names()),
         usage=maybe(usages()),

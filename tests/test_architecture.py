@@ -20,7 +20,7 @@ PACKAGE = ROOT / "src" / "promptkit"
 
 LAYERS = (
     {"errors", "_json", "_frozen"},
-    {"content", "messages", "options", "prompt", "response", "tokens"},
+    {"content", "messages", "options", "prompt", "_joining", "response", "tokens"},
     {"renderers", "templates"},
     {"contracts"},
     {"serialization", "history", "_schema", "tools", "converters", "adapters"},
@@ -36,7 +36,8 @@ ARROWS = {
     "messages": {"content"},
     "options": {"content", "messages"},
     "prompt": {"content", "messages", "options"},
-    "response": {"content", "messages", "options", "prompt"},
+    "_joining": {"content", "messages"},
+    "response": {"_joining", "content", "messages", "options", "prompt"},
     "tokens": {"content", "messages", "options", "prompt"},
     "templates": {"renderers"},
     "tools": {"_schema"},

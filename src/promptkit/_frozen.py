@@ -21,6 +21,7 @@ __all__ = [
     "JsonValue",
     "Value",
     "bare_fields",
+    "exact_int",
     "exact_str",
     "freeze",
     "freeze_mapping",
@@ -124,6 +125,17 @@ def exact_str(value: object, path: str) -> str:
     if not isinstance(value, str):
         raise PromptError(f"{path} must be a str, not {shown(value)}")
     return str.__str__(value)
+
+
+def exact_int(value: object, path: str) -> int:
+    """Give an int as a plain ``int``; a ``bool`` is none.
+
+    Raises:
+        PromptError: It is no int.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise PromptError(f"{path} must be an int, not {shown(value)}")
+    return freeze(value, path)  # type: ignore[no-any-return]
 
 
 def items_of(value: Iterable[Any], path: str) -> tuple[Any, ...]:

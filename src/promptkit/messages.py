@@ -165,6 +165,8 @@ class InvalidToolCall(Value):
 
     def __attrs_post_init__(self) -> None:
         settle(self, "id", "name", "arguments", "error")
+        if self.error == "":
+            object.__setattr__(self, "error", None)
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from attrs import field, frozen
 
-from promptkit import _json
-from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, freeze_mapping
-from promptkit.content import Content, Part, Reasoning, Text, content_text, freeze_content
+from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, exact_int, freeze_mapping, settle, shown, tuple_of
+from promptkit._joining import OpenAnswer, ToolCallChunk, last_of, lay_over
+from promptkit.content import Content, ContentLike, content_text, freeze_content
 from promptkit.errors import ModelError, PromptError, PromptkitError
 from promptkit.messages import AssistantMessage, InvalidToolCall, ToolCall
 
@@ -23,11 +23,7 @@ def _count(value: int | None) -> int:
     return 0 if value is None else value
 
 
-def _total(value: int | None) -> int:
-    return value  # type: ignore[return-value]  # filled in after the others
-
-
-@frozen(repr=False, weakref_slot=False)
+@frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
 class Usage(Value):
     """Count the tokens of a call; a usage of nothing is falsy.
 
@@ -40,25 +36,29 @@ class Usage(Value):
         reasoning_tokens: Tokens of the answer spent on reasoning; ``None`` if it does not say.
         native: The vendor's own record, as it came.
 
+    Raises:
+        PromptError: A counter is no int. Negative ones are taken as they come: some vendors correct by them.
+
     >>> Usage(10, 5) + Usage(20, 1, cache_read_tokens=8)
     Usage(30, 6, total_tokens=36, cache_read_tokens=8)
     """
 
     prompt_tokens: int = field(default=0, converter=_count)
     completion_tokens: int = field(default=0, converter=_count)
-    total_tokens: int = field(default=None, kw_only=True, converter=_total)
+    total_tokens: int = field(default=None, kw_only=True, converter=_count)
     cache_read_tokens: int | None = field(default=None, kw_only=True)
     cache_write_tokens: int | None = field(default=None, kw_only=True)
     reasoning_tokens: int | None = field(default=None, kw_only=True)
     native: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
 
     def __attrs_post_init__(self) -> None:
-        if self.total_tokens is None:
-            object.__setattr__(self, "total_tokens", self.prompt_tokens + self.completion_tokens)
         for name in (*_COUNTERS, *_DETAILS):
             value = getattr(self, name)
-            if type(value) is not int and value is not None:
-                raise PromptError(f"Usage.{name} must be an int, not {value!r:.80}")
+            if value is None and name in _COUNTERS:
+                value = self.prompt_tokens + self.completion_tokens if name == "total_tokens" else 0
+            if value is not None:
+                object.__setattr__(self, name, exact_int(value, f"Usage.{name}"))
+        object.__setattr__(self, "native", freeze_mapping(self.native, "Usage.native"))
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in (*_COUNTERS, *_DETAILS))
@@ -71,15 +71,25 @@ class Usage(Value):
         if not isinstance(other, Usage):
             return NotImplemented
         if not other or not self:
-            return self if not other else other
+            return other or self
         sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in _COUNTERS}
         for name in _DETAILS:
             pair = (getattr(self, name), getattr(other, name))
             sums[name] = None if pair == (None, None) else sum(value or 0 for value in pair)
         return Usage(**sums)
 
+    def followed_by(self, other: Usage) -> Usage:
+        """Lay a later running total over this one: of each counter the last value that is not 0 stays."""
+        last: dict[str, Any] = {
+            name: last_of(getattr(self, name), getattr(other, name)) for name in (*_COUNTERS, *_DETAILS)
+        }
+        if other.total_tokens == other.prompt_tokens + other.completion_tokens:
+            same = (last["prompt_tokens"], last["completion_tokens"]) == (self.prompt_tokens, self.completion_tokens)
+            last["total_tokens"] = self.total_tokens if same else None
+        return Usage(**last, native=other.native or self.native)
 
-@frozen(repr=False, weakref_slot=False)
+
+@frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
 class Generation(Value):
     """Hold one answer of the model.
 
@@ -96,20 +106,17 @@ class Generation(Value):
     finish_reason: str | None = None
     metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
 
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.output, AssistantMessage):
+            raise PromptError(f"Generation.output must be an AssistantMessage, not {shown(self.output)}")
+        settle(self, "finish_reason")
+
 
 def _generations(value: Generation | Iterable[Generation]) -> tuple[Generation, ...]:
-    if isinstance(value, Generation):
-        return (value,)
-    if value is None or isinstance(value, str | Mapping) or not isinstance(value, Iterable):
-        raise PromptError(f"results must hold Generation objects, not {value!r:.80}")
-    results = tuple(value)
-    for index, result in enumerate(results):
-        if not isinstance(result, Generation):
-            raise PromptError(f"results[{index}] must be a Generation, not {result!r:.80}")
-    return results
+    return tuple_of(Generation, value, "ChatResponse.results")
 
 
-@frozen(repr=False, weakref_slot=False)
+@frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
 class ChatResponse(Value):
     """Hold the answers of one call, most often one.
 
@@ -130,6 +137,12 @@ class ChatResponse(Value):
     model: str | None = field(default=None, kw_only=True)
     usage: Usage = field(default=Usage(), kw_only=True)
     metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "results", _generations(self.results))
+        if not isinstance(self.usage, Usage):
+            raise PromptError(f"ChatResponse.usage must be a Usage, not {shown(self.usage)}")
+        settle(self, "id", "model")
 
     @property
     def result(self) -> Generation | None:
@@ -156,32 +169,32 @@ class ChatResponse(Value):
             PromptError: ``reasons`` is no collection of str.
         """
         if isinstance(reasons, str) or not isinstance(reasons, Iterable):
-            raise PromptError(f"finish reasons must be a collection of str, not {reasons!r:.80}")
+            raise PromptError(f"finish reasons must be a collection of str, not {shown(reasons)}")
         wanted = {reason.lower() for reason in reasons}
         return any((result.finish_reason or "").lower() in wanted for result in self.results)
 
     def to_chunks(self) -> Iterator[ChatChunk]:
-        """Give the response as a stream of one chunk a generation."""
+        """Give the response as a stream of one chunk a generation; `from_chunks` joins them to an equal response.
+
+        Only a tool call whose arguments are broken comes back as an invalid one: joining judges them.
+        """
+        call: dict[str, Any] = {"id": self.id, "model": self.model, "metadata": self.metadata}
+        call["usage"] = None if self.usage == Usage() else self.usage
+        if not self.results:
+            yield ChatChunk(choice=None, **call)
         for choice, result in enumerate(self.results):
             message = result.output
-            wanted: tuple[ToolCall | InvalidToolCall, ...] = (*message.tool_calls, *message.invalid_tool_calls)
-            calls = [
-                ToolCallChunk(index, call.id, name=call.name, arguments=call.arguments, metadata=call.metadata)
-                for index, call in enumerate(wanted)
-            ]
+            calls: tuple[ToolCall | InvalidToolCall, ...] = (*message.tool_calls, *message.invalid_tool_calls)
             yield ChatChunk(
-                "" if message.content is None else message.content,
-                tool_calls=calls,
+                message.content,
+                tool_calls=[_whole_call(index, wish) for index, wish in enumerate(calls)],
                 finish_reason=result.finish_reason,
                 choice=choice,
-                id=self.id,
-                model=self.model,
-                usage=self.usage if choice == 0 and self.usage else None,
-                metadata=self.metadata if choice == 0 else EMPTY,
                 generation_metadata=result.metadata,
                 message_metadata=message.metadata,
                 message_id=message.id,
                 name=message.name,
+                **(call if choice == 0 else {}),
             )
 
     @classmethod
@@ -189,7 +202,7 @@ class ChatResponse(Value):
         """Join a whole stream, in time linear in its length.
 
         Raises:
-            ModelError: The stream broke; ``partial`` holds what had arrived.
+            ModelError: The stream broke; ``partial`` holds what had arrived. Other errors of promptkit pass as they are.
         """
         accumulator = ChunkAccumulator()
         try:
@@ -208,29 +221,17 @@ class ChatResponse(Value):
         return accumulator.result()
 
 
-@frozen(repr=False, weakref_slot=False)
-class ToolCallChunk(Value):
-    """Hold a piece of a tool call.
-
-    Args:
-        index: Which call of the answer it belongs to; ``None`` where the vendor counts none.
-        id: The call's id, as a rule on its first piece only.
-        name: The tool's name, as a rule on the first piece only.
-        arguments: The next piece of the JSON text.
-
-    >>> ToolCallChunk(0, "c1", name="weather", arguments='{"ci')
-    ToolCallChunk(0, 'c1', name='weather', arguments='{"ci')
-    """
-
-    index: int | None = None
-    id: str | None = None
-    name: str | None = field(default=None, kw_only=True)
-    arguments: str | None = field(default=None, kw_only=True)
-    metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
+def _whole_call(index: int, call: ToolCall | InvalidToolCall) -> ToolCallChunk:
+    error = (call.error or "") if isinstance(call, InvalidToolCall) else None
+    return ToolCallChunk(index, call.id, name=call.name, arguments=call.arguments, error=error, metadata=call.metadata)
 
 
 def _call_chunks(value: Iterable[ToolCallChunk]) -> tuple[ToolCallChunk, ...]:
-    return tuple(value)
+    return tuple_of(ToolCallChunk, value, "ChatChunk.tool_calls")
+
+
+def _content(value: ContentLike | None) -> Content | None:
+    return None if value is None else freeze_content(value)
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
@@ -238,11 +239,12 @@ class ChatChunk(Value):
     """Hold a piece of a streamed answer: everything in it is new since the last one.
 
     Args:
-        content: The next piece of text, or parts. Pieces of one ``block`` join; a part without block stands alone.
+        content: The next piece of text, or parts. Text continues the text before it. Parts stand as they are, unless
+            ``block`` is given: then the texts and thoughts of one block join.
         block: The vendor's number of the content block.
         tool_calls: Pieces of tool calls.
         finish_reason: Why the answer ended, on its last piece.
-        choice: Which answer it belongs to, where a call asks for several.
+        choice: Which answer it belongs to, where a call asks for several; ``None`` for none, only for the call.
         usage: The tokens so far; with ``usage_is_delta``, since the last chunk that said any.
         metadata: What the vendor says of the call; the last value that is not ``None`` wins, key by key.
         generation_metadata: The same for this answer.
@@ -252,11 +254,11 @@ class ChatChunk(Value):
     'Hello'
     """
 
-    content: Content = field(default="", converter=freeze_content)
+    content: Content | None = field(default=None, converter=_content)
     tool_calls: tuple[ToolCallChunk, ...] = field(default=(), kw_only=True, converter=_call_chunks)
     finish_reason: str | None = field(default=None, kw_only=True)
     block: int | None = field(default=None, kw_only=True)
-    choice: int = field(default=0, kw_only=True)
+    choice: int | None = field(default=0, kw_only=True)
     id: str | None = field(default=None, kw_only=True)
     model: str | None = field(default=None, kw_only=True)
     usage: Usage | None = field(default=None, kw_only=True)
@@ -270,183 +272,43 @@ class ChatChunk(Value):
     """What alone is in it: ``text``, ``arguments`` of one call, or ``mixed``; joining looks at this first."""
 
     def __attrs_post_init__(self) -> None:
-        setter = object.__setattr__
-        bare = self.block is None and self.choice == 0
         if type(self.content) is not str:
-            setter(self, "content", freeze_content(self.content))
-        if type(self.tool_calls) is not tuple:
-            setter(self, "tool_calls", _call_chunks(self.tool_calls))
-        for name in ("metadata", "generation_metadata", "message_metadata"):
-            value = getattr(self, name)
-            if value is not EMPTY:
-                setter(self, name, freeze_mapping(value, name))
-                bare = False
-        rest = (self.finish_reason, self.id, self.model, self.usage, self.message_id, self.name)
-        setter(self, "shape", _shape(self) if bare and rest == _NOTHING else "mixed")
+            object.__setattr__(self, "content", _content(self.content))
+        if self.tool_calls != ():
+            object.__setattr__(self, "tool_calls", _call_chunks(self.tool_calls))
+        rest = (self.finish_reason, self.block, self.id, self.model, self.usage, self.message_id, self.name)
+        maps = self.metadata is EMPTY and self.generation_metadata is EMPTY and self.message_metadata is EMPTY
+        if maps and self.choice == 0 and rest == _NOTHING:
+            object.__setattr__(self, "shape", _shape(self))
+        else:
+            self._check()
+            object.__setattr__(self, "shape", "mixed")
+
+    def _check(self) -> None:
+        settle(self, "finish_reason", "id", "model", "message_id", "name")
+        for name in ("generation_metadata", "message_metadata"):
+            object.__setattr__(self, name, freeze_mapping(getattr(self, name), f"ChatChunk.{name}"))
+        for name in ("block", "choice"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, exact_int(getattr(self, name), f"ChatChunk.{name}"))
+        if self.usage is not None and not isinstance(self.usage, Usage):
+            raise PromptError(f"ChatChunk.usage must be a Usage or None, not {shown(self.usage)}")
 
     @property
     def text(self) -> str:
         """The piece of text in it, ``""`` where there is none."""
-        return content_text(self.content)
+        return "" if self.content is None else content_text(self.content)
 
 
-_NOTHING = (None,) * 6
+_NOTHING = (None,) * 7
 
 
 def _shape(chunk: ChatChunk) -> str:
     if not chunk.tool_calls:
         return "text" if type(chunk.content) is str else "mixed"
     piece = chunk.tool_calls[0]
-    more = chunk.content or len(chunk.tool_calls) > 1 or piece.id or piece.name or piece.metadata
-    return "mixed" if more or piece.index is None or not piece.arguments else "arguments"
-
-
-class _OpenPart:
-    """Collect the pieces of one content part."""
-
-    __slots__ = ("kind", "metadata", "pieces", "whole")
-
-    def __init__(self, kind: type[Part], whole: Part | None = None) -> None:
-        self.kind = kind
-        self.whole = whole
-        self.pieces: list[str] = []
-        self.metadata: dict[str, Any] = {}
-
-    def close(self) -> Part:
-        if self.whole is not None:
-            return self.whole
-        return self.kind("".join(self.pieces), metadata=self.metadata)  # type: ignore[call-arg,arg-type]
-
-
-class _OpenCall:
-    """Collect the pieces of one tool call."""
-
-    __slots__ = ("arguments", "id", "metadata", "name")
-
-    def __init__(self) -> None:
-        self.id: str | None = None
-        self.name: str | None = None
-        self.arguments: list[str] = []
-        self.metadata: dict[str, Any] = {}
-
-    def close(self, complete: bool) -> ToolCall | InvalidToolCall:
-        """Give the call if it is whole; JSON of an object cannot be cut and still parse, nothing at all can."""
-        arguments = "".join(self.arguments)
-        error = None if complete or arguments.strip() else "the stream broke before the arguments came"
-        if not self.name:
-            error = "the call has no tool name"
-        if error is None:
-            error = _not_an_object(arguments)
-        if error is not None:
-            return InvalidToolCall(self.id, self.name, arguments=arguments, error=error, metadata=self.metadata)
-        return ToolCall(self.id, self.name or "", arguments=arguments, metadata=self.metadata)
-
-
-def _not_an_object(arguments: str) -> str | None:
-    if not arguments.strip():
-        return None
-    try:
-        parsed = _json.loads(arguments)
-    except ValueError as error:
-        return f"the arguments are not JSON: {error}"
-    return None if isinstance(parsed, dict) else f"the arguments are a JSON {type(parsed).__name__}, not an object"
-
-
-class _OpenGeneration:
-    """Collect the pieces of one answer."""
-
-    __slots__ = (
-        "blocks",
-        "by_id",
-        "by_index",
-        "calls",
-        "finish_reason",
-        "last",
-        "message",
-        "metadata",
-        "name",
-        "own_id",
-        "parts",
-    )
-
-    def __init__(self) -> None:
-        self.parts: list[_OpenPart] = []
-        self.blocks: dict[tuple[type[Part], int], _OpenPart] = {}
-        self.calls: list[_OpenCall] = []
-        self.by_index: dict[int, _OpenCall] = {}
-        self.by_id: dict[str, _OpenCall] = {}
-        self.finish_reason: str | None = None
-        self.metadata: dict[str, Any] = {}
-        self.message: dict[str, Any] = {}
-        self.own_id: str | None = None
-        self.name: str | None = None
-
-    def add_text(self, text: str, block: int | None) -> None:
-        self.open_part(Text, block, joins=True).pieces.append(text)
-
-    def open_part(self, kind: type[Part], block: int | None, *, joins: bool) -> _OpenPart:
-        """Find the part that a piece continues, or open one."""
-        if block is not None:
-            known = self.blocks.get((kind, block))
-        else:
-            known = self.parts[-1] if joins and self.parts and self.parts[-1].kind is kind else None
-            if known is not None and known in self.blocks.values():
-                known = None
-        if known is None:
-            known = _OpenPart(kind)
-            self.parts.append(known)
-            if block is not None:
-                self.blocks[kind, block] = known
-        return known
-
-    def add_part(self, part: Part, block: int | None) -> None:
-        if isinstance(part, Text | Reasoning):
-            open_part = self.open_part(type(part), block, joins=False)
-            open_part.pieces.append(part.text)
-            open_part.metadata.update(part.metadata)
-        else:
-            self.parts.append(_OpenPart(type(part), part))
-
-    def add_call(self, piece: ToolCallChunk) -> None:
-        call = self.find_call(piece)
-        call.id = call.id or piece.id
-        call.name = call.name or piece.name
-        if piece.arguments:
-            call.arguments.append(piece.arguments)
-        if piece.metadata:
-            call.metadata.update(piece.metadata)
-
-    def find_call(self, piece: ToolCallChunk) -> _OpenCall:
-        """Find the call that a piece belongs to: by index, by id, else the one before it; an unknown id opens one."""
-        if piece.index is not None:
-            call = self.by_index.get(piece.index)
-            if call is not None and piece.id and call.id and call.id != piece.id:
-                call = self.by_id.get(piece.id)  # some servers number every call 0
-        elif piece.id:
-            call = self.by_id.get(piece.id)
-        else:
-            call = self.calls[-1] if self.calls else None
-        if call is None:
-            call = _OpenCall()
-            self.calls.append(call)
-        if piece.index is not None:
-            self.by_index[piece.index] = call
-        if piece.id:
-            self.by_id[piece.id] = call
-        return call
-
-    def close(self, complete: bool) -> Generation:
-        calls = [call.close(complete) for call in self.calls]
-        parts = [part for part in (open_part.close() for open_part in self.parts) if part != Text("")]
-        message = AssistantMessage(
-            parts or (None if calls else ""),
-            tool_calls=[call for call in calls if isinstance(call, ToolCall)],
-            invalid_tool_calls=[call for call in calls if isinstance(call, InvalidToolCall)],
-            metadata=self.message,
-            name=self.name,
-            id=self.own_id,
-        )
-        return Generation(message, self.finish_reason, metadata=self.metadata)
+    more = chunk.content is not None or len(chunk.tool_calls) > 1 or piece.id or piece.name or piece.metadata
+    return "mixed" if more or piece.index is None or not piece.arguments or piece.error is not None else "arguments"
 
 
 class ChunkAccumulator:
@@ -460,14 +322,14 @@ class ChunkAccumulator:
     'Hello'
     """
 
-    __slots__ = ("_generations", "_id", "_metadata", "_model", "_usage")
+    __slots__ = ("_answers", "_id", "_metadata", "_model", "_usage")
 
     def __init__(self) -> None:
-        self._generations: dict[int, _OpenGeneration] = {}
+        self._answers: dict[int, OpenAnswer] = {}
         self._id: str | None = None
         self._model: str | None = None
-        self._usage = Usage()
         self._metadata: dict[str, Any] = {}
+        self._usage = Usage()
 
     def add(self, chunk: ChatChunk) -> None:
         """Add one chunk."""
@@ -476,49 +338,45 @@ class ChunkAccumulator:
     def extend(self, chunks: Iterable[ChatChunk]) -> None:
         """Add chunks as an iterable gives them; those added before it raised stay."""
         append = None
+        arguments: dict[int | None, list[str]] = {}
         for chunk in chunks:
             shape = chunk.shape
             if shape == "text":
                 if append is None:
-                    append = self._generation(0).open_part(Text, None, joins=True).pieces.append
+                    append = self._answer(0).open_text().append
                 append(chunk.content)  # type: ignore[arg-type]
-            elif shape == "arguments":
-                piece = chunk.tool_calls[0]
-                call = self._generation(0).by_index.get(piece.index)  # type: ignore[arg-type]
-                if call is None:
-                    self._add(chunk)
-                else:
-                    call.arguments.append(piece.arguments)  # type: ignore[arg-type]
+            elif shape == "arguments" and (piece := chunk.tool_calls[0]).index in arguments:
+                arguments[piece.index].append(piece.arguments)  # type: ignore[arg-type]
             else:
                 append = None
                 self._add(chunk)
+                arguments = self._answers[0].open_arguments if 0 in self._answers else {}
 
-    def _generation(self, choice: int) -> _OpenGeneration:
-        generation = self._generations.get(choice)
-        if generation is None:
-            generation = self._generations[choice] = _OpenGeneration()
-        return generation
+    def _answer(self, choice: int) -> OpenAnswer:
+        answer = self._answers.get(choice)
+        if answer is None:
+            answer = self._answers[choice] = OpenAnswer()
+        return answer
 
     def _add(self, chunk: ChatChunk) -> None:
-        generation = self._generation(chunk.choice)
-        if type(chunk.content) is str:
-            if chunk.content:
-                generation.add_text(chunk.content, chunk.block)
-        else:
-            for part in chunk.content:
-                generation.add_part(part, chunk.block)  # type: ignore[arg-type]
-        for piece in chunk.tool_calls:
-            generation.add_call(piece)
-        generation.finish_reason = chunk.finish_reason or generation.finish_reason
-        generation.own_id = chunk.message_id or generation.own_id
-        generation.name = chunk.name or generation.name
-        self._id = chunk.id or self._id
-        self._model = chunk.model or self._model
+        self._id = last_of(self._id, chunk.id)
+        self._model = last_of(self._model, chunk.model)
+        lay_over(self._metadata, chunk.metadata)
         if chunk.usage is not None:
-            self._usage = _joined_usage(self._usage, chunk.usage, chunk.usage_is_delta)
-        _lay_over(self._metadata, chunk.metadata)
-        _lay_over(generation.metadata, chunk.generation_metadata)
-        _lay_over(generation.message, chunk.message_metadata)
+            old, new = self._usage, chunk.usage
+            self._usage = old + new if chunk.usage_is_delta else old.followed_by(new)
+        if chunk.choice is None:
+            return
+        answer = self._answer(chunk.choice)
+        if chunk.content is not None:
+            answer.add_content(chunk.content, chunk.block)
+        for piece in chunk.tool_calls:
+            answer.add_call(piece)
+        answer.finish_reason = last_of(answer.finish_reason, chunk.finish_reason)
+        answer.id = last_of(answer.id, chunk.message_id)
+        answer.name = last_of(answer.name, chunk.name)
+        lay_over(answer.metadata, chunk.generation_metadata)
+        lay_over(answer.message_metadata, chunk.message_metadata)
 
     def result(self) -> ChatResponse:
         """Give the response of a stream that has ended; calls whose arguments are broken come back as invalid."""
@@ -529,20 +387,8 @@ class ChunkAccumulator:
         return self._response(complete=False)
 
     def _response(self, *, complete: bool) -> ChatResponse:
-        results = [self._generations[choice].close(complete) for choice in sorted(self._generations)]
+        results = [
+            Generation(answer.message(complete=complete), answer.finish_reason, metadata=answer.metadata)
+            for _, answer in sorted(self._answers.items())
+        ]
         return ChatResponse(results, id=self._id, model=self._model, usage=self._usage, metadata=self._metadata)
-
-
-def _lay_over(old: dict[str, Any], new: Mapping[str, Any]) -> None:
-    for key, value in new.items():
-        if value is not None or key not in old:
-            old[key] = value
-
-
-def _joined_usage(old: Usage, new: Usage, is_delta: bool) -> Usage:
-    """Add a delta; of a running total keep the last positive value of each counter."""
-    if is_delta:
-        return old + new
-    last: dict[str, Any] = {name: getattr(new, name) or getattr(old, name) for name in (*_COUNTERS, *_DETAILS)}
-    last["native"] = new.native or old.native
-    return Usage(**last)

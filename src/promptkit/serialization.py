@@ -413,7 +413,7 @@ _GENERATION = _Kind(
     "output finish_reason metadata",
     output=_Codec(_write_message, _Tagged("a message", {"assistant": _ASSISTANT}).read),
 )
-_CALL_CHUNK = _Kind(ToolCallChunk, "", "index id name arguments metadata")
+_CALL_CHUNK = _Kind(ToolCallChunk, "", "index id name arguments error metadata")
 
 
 @attrs.frozen
