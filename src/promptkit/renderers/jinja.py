@@ -304,8 +304,8 @@ class _JinjaTemplate:
         """Give the place and the dotted name of a missing attribute: of those that read it, the likeliest."""
         from jinja2.utils import missing
 
-        name = undefined._undefined_name  # noqa: SLF001 - jinja2 offers no other way
-        owner = undefined._undefined_obj  # noqa: SLF001
+        name = undefined._undefined_name
+        owner = undefined._undefined_obj
         places = [place for unit in self._units() for place in unit.survey.accesses.get(name, ())]
         if not places:
             return offset, str(name) if owner is missing else f"….{name}"
@@ -338,7 +338,7 @@ class _JinjaTemplate:
             kind, message = type(error), str(error.args[0])
         elif isinstance(error, UndefinedError):
             undefined = getattr(error.args[0], "undefined", None)
-            if undefined is not None and not undefined._undefined_hint:  # noqa: SLF001
+            if undefined is not None and not undefined._undefined_hint:
                 return self._missing(undefined, variables, unit, offset)
             message = _sentence(error)
         elif isinstance(error, SecurityError):
@@ -368,8 +368,8 @@ class _JinjaTemplate:
         others: list[str] = []
         forgiving = self.renderer.mutate(validation=ValidationMode.NONE).compile(self.unit.source)
         with suppress(TemplateError):
-            others = forgiving._fill_forgiving(variables)[1]  # type: ignore[attr-defined]  # noqa: SLF001
-        owner = undefined._undefined_obj  # noqa: SLF001
+            others = forgiving._fill_forgiving(variables)[1]  # type: ignore[attr-defined]
+        owner = undefined._undefined_obj
         keys = [key for key in owner if isinstance(key, str)] if isinstance(owner, Mapping) else dir(owner)
         parent, _, name = first.rpartition(".")
         near = spelling(name, [key for key in keys if not key.startswith("_")])

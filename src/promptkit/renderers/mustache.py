@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 
 from promptkit._frozen import EMPTY, FrozenDict, Value, freeze_mapping
 from promptkit.errors import PromptkitError, TemplateError
-from promptkit.renderers._mustache_parser import LINE, Node, Origin, Partial, Section, Tag, Variable, parse
+from promptkit.renderers._mustache_parser import Node, Origin, Partial, Section, Tag, Variable, parse
 from promptkit.renderers._slots import Slot, SlotTemplate, require_mode
 from promptkit.renderers.base import (
     CompiledTemplate,
