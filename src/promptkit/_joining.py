@@ -5,42 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import field, frozen
-
-from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, exact_int, freeze_mapping, settle
+from promptkit._frozen import FrozenDict
 from promptkit.content import Content, Part, Reasoning, Text
 from promptkit.errors import ToolError
 from promptkit.messages import AssistantMessage, InvalidToolCall, ToolCall
 
-__all__ = ["OpenAnswer", "ToolCallChunk", "last_of", "lay_over"]
-
-
-@frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class ToolCallChunk(Value):
-    """Hold a piece of a tool call.
-
-    Args:
-        index: Which call of the answer it belongs to; ``None`` where the vendor counts none.
-        id: The call's id, as a rule on its first piece only.
-        name: The tool's name, as a rule on the first piece only.
-        arguments: The next piece of the JSON text.
-        error: Why the call is known to be invalid, ``""`` where nobody says why; ``None`` leaves it to its arguments.
-
-    >>> ToolCallChunk(0, "c1", name="weather", arguments='{"ci')
-    ToolCallChunk(0, 'c1', name='weather', arguments='{"ci')
-    """
-
-    index: int | None = None
-    id: str | None = None
-    name: str | None = field(default=None, kw_only=True)
-    arguments: str | None = field(default=None, kw_only=True)
-    error: str | None = field(default=None, kw_only=True)
-    metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
-
-    def __attrs_post_init__(self) -> None:
-        if type(self.index) is not int and self.index is not None:
-            object.__setattr__(self, "index", exact_int(self.index, "ToolCallChunk.index"))
-        settle(self, "id", "name", "arguments", "error")
+__all__ = ["OpenAnswer", "last_of", "lay_over"]
 
 
 def last_of(old: Any, new: Any) -> Any:
@@ -93,7 +63,7 @@ class _OpenCall:
         self.arguments: list[str] = []
         self.metadata: dict[str, Any] = {}
 
-    def add(self, piece: ToolCallChunk) -> None:
+    def add(self, piece: Any) -> None:
         self.id = last_of(piece.id, self.id)  # the first one counts
         self.name = last_of(piece.name, self.name)
         self.error = last_of(self.error, piece.error)
@@ -175,8 +145,8 @@ class OpenAnswer:
                     part.pieces.append(whole.text)
                     lay_over(part.metadata, whole.metadata)
 
-    def add_call(self, piece: ToolCallChunk) -> None:
-        """Add a piece of a tool call to the call that it continues, or open one."""
+    def add_call(self, piece: Any) -> None:
+        """Add a `ToolCallChunk` to the call that it continues, or open one."""
         call = self._continued(piece)
         if call is None:
             call = _OpenCall()
@@ -188,7 +158,7 @@ class OpenAnswer:
             self._by_id[piece.id] = call
         call.add(piece)
 
-    def _continued(self, piece: ToolCallChunk) -> _OpenCall | None:
+    def _continued(self, piece: Any) -> _OpenCall | None:
         """Find the call by index, by id, else take the one before; an unknown index or id continues none."""
         if piece.index is not None:
             call = self._by_index.get(piece.index)

@@ -10,7 +10,18 @@ from attrs import field, frozen
 from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, exact_str, freeze_mapping, settle, shown, tuple_of
 from promptkit.errors import PromptError
 
-__all__ = ["Content", "ContentLike", "Media", "Opaque", "Part", "Reasoning", "Text", "content_text", "freeze_content"]
+__all__ = [
+    "Content",
+    "ContentLike",
+    "Media",
+    "Opaque",
+    "Part",
+    "Reasoning",
+    "Text",
+    "content_text",
+    "freeze_content",
+    "freeze_optional_content",
+]
 
 Bytes = bytes  # `Media.bytes` hides the builtin inside its class
 
@@ -347,6 +358,11 @@ def freeze_content(value: ContentLike) -> Content:
     if len(parts) == 1 and type(parts[0]) is Text and not parts[0].metadata:
         return parts[0].text
     return parts
+
+
+def freeze_optional_content(value: ContentLike | None) -> Content | None:
+    """Bring content that may be absent to its one form; see `freeze_content`."""
+    return None if value is None else freeze_content(value)
 
 
 def content_text(content: Content) -> str:

@@ -21,7 +21,7 @@ from promptkit._frozen import (
     shown,
     tuple_of,
 )
-from promptkit.content import Content, ContentLike, Media, Text, content_text, freeze_content
+from promptkit.content import Content, ContentLike, Media, Text, content_text, freeze_content, freeze_optional_content
 from promptkit.errors import PromptError, ToolError
 
 __all__ = [
@@ -130,17 +130,13 @@ class ToolCall(Value):
         if not self.arguments.strip():
             return EMPTY
         try:
-            return _parsed_object(self.arguments)
+            parsed = _json.loads(self.arguments)
+            if not isinstance(parsed, dict):
+                raise PromptError(f"the arguments are a JSON {type(parsed).__name__}, not an object")
+            return freeze_mapping(parsed, "arguments")
         except ValueError as error:
             call = f"the call {shown(self.id)} of {shown(self.name)}"
             raise ToolError(f"{call} cannot be read: {error}", tool_name=self.name) from None
-
-
-def _parsed_object(text: str) -> FrozenDict:
-    parsed = _json.loads(text)
-    if not isinstance(parsed, dict):
-        raise ValueError(f"the arguments are a JSON {type(parsed).__name__}, not an object")  # noqa: TRY004 - its caller
-    return freeze_mapping(parsed, "arguments")
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
@@ -296,10 +292,6 @@ def _responses(value: ToolResponse | Iterable[ToolResponse]) -> tuple[ToolRespon
     return responses
 
 
-def _optional_content(value: ContentLike | None) -> Content | None:
-    return None if value is None else freeze_content(value)
-
-
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
 class AssistantMessage(_Spoken):
     """Hold what the model says and which tools it wants.
@@ -315,7 +307,7 @@ class AssistantMessage(_Spoken):
 
     message_type: ClassVar[MessageType] = MessageType.ASSISTANT
 
-    content: Content | None = field(default=None, converter=_optional_content)
+    content: Content | None = field(default=None, converter=freeze_optional_content)
     tool_calls: tuple[ToolCall, ...] = field(default=(), kw_only=True, converter=_calls)
     invalid_tool_calls: tuple[InvalidToolCall, ...] = field(default=(), kw_only=True, converter=_invalid_calls)
 

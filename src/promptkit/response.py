@@ -8,8 +8,8 @@ from typing import Any
 from attrs import field, frozen
 
 from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, exact_int, freeze_mapping, settle, shown, tuple_of
-from promptkit._joining import OpenAnswer, ToolCallChunk, last_of, lay_over
-from promptkit.content import Content, ContentLike, content_text, freeze_content
+from promptkit._joining import OpenAnswer, last_of, lay_over
+from promptkit.content import Content, content_text, freeze_optional_content
 from promptkit.errors import ModelError, PromptError, PromptkitError
 from promptkit.messages import AssistantMessage, InvalidToolCall, ToolCall
 
@@ -221,6 +221,34 @@ class ChatResponse(Value):
         return accumulator.result()
 
 
+@frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
+class ToolCallChunk(Value):
+    """Hold a piece of a tool call.
+
+    Args:
+        index: Which call of the answer it belongs to; ``None`` where the vendor counts none.
+        id: The call's id, as a rule on its first piece only.
+        name: The tool's name, as a rule on the first piece only.
+        arguments: The next piece of the JSON text.
+        error: Why the call is known to be invalid, ``""`` where nobody says why; ``None`` leaves it to its arguments.
+
+    >>> ToolCallChunk(0, "c1", name="weather", arguments='{"ci')
+    ToolCallChunk(0, 'c1', name='weather', arguments='{"ci')
+    """
+
+    index: int | None = None
+    id: str | None = None
+    name: str | None = field(default=None, kw_only=True)
+    arguments: str | None = field(default=None, kw_only=True)
+    error: str | None = field(default=None, kw_only=True)
+    metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
+
+    def __attrs_post_init__(self) -> None:
+        if type(self.index) is not int and self.index is not None:
+            object.__setattr__(self, "index", exact_int(self.index, "ToolCallChunk.index"))
+        settle(self, "id", "name", "arguments", "error")
+
+
 def _whole_call(index: int, call: ToolCall | InvalidToolCall) -> ToolCallChunk:
     error = (call.error or "") if isinstance(call, InvalidToolCall) else None
     return ToolCallChunk(index, call.id, name=call.name, arguments=call.arguments, error=error, metadata=call.metadata)
@@ -228,10 +256,6 @@ def _whole_call(index: int, call: ToolCall | InvalidToolCall) -> ToolCallChunk:
 
 def _call_chunks(value: Iterable[ToolCallChunk]) -> tuple[ToolCallChunk, ...]:
     return tuple_of(ToolCallChunk, value, "ChatChunk.tool_calls")
-
-
-def _content(value: ContentLike | None) -> Content | None:
-    return None if value is None else freeze_content(value)
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
@@ -254,7 +278,7 @@ class ChatChunk(Value):
     'Hello'
     """
 
-    content: Content | None = field(default=None, converter=_content)
+    content: Content | None = field(default=None, converter=freeze_optional_content)
     tool_calls: tuple[ToolCallChunk, ...] = field(default=(), kw_only=True, converter=_call_chunks)
     finish_reason: str | None = field(default=None, kw_only=True)
     block: int | None = field(default=None, kw_only=True)
@@ -273,7 +297,7 @@ class ChatChunk(Value):
 
     def __attrs_post_init__(self) -> None:
         if type(self.content) is not str:
-            object.__setattr__(self, "content", _content(self.content))
+            object.__setattr__(self, "content", freeze_optional_content(self.content))
         if self.tool_calls != ():
             object.__setattr__(self, "tool_calls", _call_chunks(self.tool_calls))
         rest = (self.finish_reason, self.block, self.id, self.model, self.usage, self.message_id, self.name)
