@@ -1,0 +1,304 @@
+"""Make messages of everything that LangChain takes for one, and of stored dicts, and write them as dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from promptkit._frozen import thaw
+from promptkit.adapters.langchain.arguments import parse_arguments
+from promptkit.adapters.langchain.base import BaseMessage
+from promptkit.adapters.langchain.chunks import (
+    AIMessageChunk,
+    ChatMessageChunk,
+    FunctionMessageChunk,
+    HumanMessageChunk,
+    SystemMessageChunk,
+    ToolMessageChunk,
+)
+from promptkit.adapters.langchain.messages import (
+    AIMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from promptkit.adapters.langchain.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
+from promptkit.errors import AdapterError, PromptError
+
+__all__ = [
+    "CLASSES",
+    "LanguageModelInput",
+    "MessageLike",
+    "convert_to_messages",
+    "message_to_dict",
+    "messages_from_dict",
+    "messages_to_dict",
+    "to_language_model_input",
+]
+
+MessageLike = BaseMessage | str | Sequence[Any] | Mapping[str, Any]
+"""What stands for a message: itself, a person's text, ``(role, content)``, or a dict in one of LangChain's forms."""
+
+LanguageModelInput = PromptValue | str | Iterable[MessageLike]
+"""What LangChain's models take."""
+
+CLASSES: Mapping[str, type[BaseMessage]] = {
+    kind.type: kind
+    for kind in (
+        *(SystemMessage, HumanMessage, AIMessage, ToolMessage, FunctionMessage, ChatMessage, RemoveMessage),
+        *(SystemMessageChunk, HumanMessageChunk, AIMessageChunk, ToolMessageChunk, FunctionMessageChunk),
+        ChatMessageChunk,
+    )
+}
+"""Every message class by its ``type``."""
+
+_ROLES: Mapping[str, type[BaseMessage]] = {
+    **{name: kind for name, kind in CLASSES.items() if kind is not ChatMessage},
+    "user": HumanMessage,
+    "assistant": AIMessage,
+    "developer": SystemMessage,
+}
+_PAIR_ROLES = frozenset(("human", "user", "ai", "assistant", "system", "developer", "function", "tool", "remove"))
+
+_COMMON = ("content", "additional_kwargs", "response_metadata", "name", "id")
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "system": _COMMON,
+    "human": _COMMON,
+    "ai": (*_COMMON, "tool_calls", "invalid_tool_calls", "usage_metadata"),
+    "tool": (*_COMMON, "tool_call_id", "artifact", "status"),
+    "function": _COMMON,
+    "chat": (*_COMMON, "role"),
+    "remove": _COMMON,
+    "AIMessageChunk": (
+        *(*_COMMON, "tool_calls", "invalid_tool_calls", "usage_metadata"),
+        *("tool_call_chunks", "chunk_position"),
+    ),
+}
+
+
+def _refused(path: str, problem: str) -> AdapterError:
+    return AdapterError(problem, format="langchain", path=path)
+
+
+def convert_to_messages(messages: PromptValue | Iterable[MessageLike]) -> list[BaseMessage]:
+    """Make messages of everything that LangChain takes for one.
+
+    A message stands for itself, a text is a person's, a pair is ``(role, content)``. A dict has ``role`` (or ``type``)
+    and ``content``, as OpenAI and LangChain write them, or is one of LangChain's stored forms.
+
+    Raises:
+        AdapterError: Something is none of these, or a single text or pair stands where a list is meant.
+
+    >>> convert_to_messages([("system", "Be brief."), {"role": "user", "content": "Hi"}])
+    [SystemMessage('Be brief.'), HumanMessage('Hi')]
+    """
+    if isinstance(messages, PromptValue):
+        return messages.to_messages()
+    return [
+        message if isinstance(message, BaseMessage) else _converted(message, f"messages[{index}]")
+        for index, message in enumerate(_several(messages))
+    ]
+
+
+def _several(messages: Any) -> Iterable[Any]:
+    """Refuse a single message where several are meant."""
+    pair = (
+        isinstance(messages, (list, tuple)) and len(messages) == 2 and all(isinstance(item, str) for item in messages)
+    )
+    if isinstance(messages, (str, bytes, Mapping, BaseMessage)) or (pair and messages[0] in _PAIR_ROLES):
+        hint = "a pair (role, content)" if pair else f"one {type(messages).__name__}"
+        raise _refused(
+            "messages", f"a list of messages is meant, and this is {hint}: put it in a list, [{messages!r:.60}]"
+        )
+    if not isinstance(messages, Iterable):
+        raise _refused("messages", f"must be a list of messages, not {messages!r:.80}")
+    return messages
+
+
+def _converted(message: Any, path: str) -> BaseMessage:
+    try:
+        if isinstance(message, str):
+            return HumanMessage(message)
+        if isinstance(message, Mapping):
+            return _from_mapping(message, path)
+        if isinstance(message, (list, tuple)) and len(message) == 2:
+            return _of_role(message[0], message[1], {}, path)
+    except PromptError as error:
+        raise _refused(path, str(error)) from error
+    if hasattr(message, "message_type"):
+        raise _refused(path, "is a message of promptkit: see to_messages")
+    if hasattr(message, "model_dump"):
+        raise _refused(path, "is an object of LangChain's own: see from_langchain_core")
+    raise _refused(path, f"must be a message, a str, a pair (role, content) or a dict, not {message!r:.80}")
+
+
+def _from_mapping(message: Mapping[str, Any], path: str) -> BaseMessage:
+    kind, data = message.get("type"), message.get("data")
+    if isinstance(data, Mapping) and "content" not in message:
+        return _from_data(kind, data, path)
+    kwargs, names = message.get("kwargs"), message.get("id")
+    if (
+        message.get("lc") == 1
+        and kind == "constructor"
+        and isinstance(kwargs, Mapping)
+        and isinstance(names, (list, tuple))
+    ):
+        name = str(names[-1]) if names else ""
+        kind = next((known for known, made in CLASSES.items() if made.__name__ == name.removesuffix("Chunk")), None)
+        if kind is None:
+            raise _refused(path, f"{name!r:.80} is no class of LangChain's messages")
+        return _from_mapping({**kwargs, "type": kind}, path)
+    rest = dict(message)
+    if rest.get("type") in ("chat", "ChatMessageChunk") and "role" in rest:
+        role = rest.pop("type")
+    else:
+        role = rest.pop("role") if "role" in rest else rest.pop("type", None)
+    if role is None or "content" not in rest:
+        given = ", ".join(map(repr, message)) or "nothing"
+        raise _refused(path, f"a dict of a message needs 'role' (or 'type') and 'content'; it has {given}")
+    return _of_role(role, rest.pop("content"), rest, path)
+
+
+def _of_role(role: Any, content: Any, rest: dict[str, Any], path: str) -> BaseMessage:
+    kind = _ROLES.get(role) if isinstance(role, str) else None
+    if role in ("chat", "ChatMessageChunk") and "role" in rest:
+        kind = CLASSES[role]
+    if kind is None:
+        raise _refused(path, f"the role {role!r:.80} is none of {', '.join(sorted(_PAIR_ROLES))}")
+    given = {name: rest.pop(name) for name in _names(kind) if rest.get(name) is not None}
+    if "tool_calls" in given:
+        given["tool_calls"] = [
+            _tool_call(call, f"{path}.tool_calls[{at}]") for at, call in enumerate(given["tool_calls"])
+        ]
+    extra = {key: value for key, value in rest.items() if key not in _names(kind)}
+    extra.update(given.pop("additional_kwargs", {}))
+    if role == "developer":
+        extra["__openai_role__"] = "developer"
+    if kind is RemoveMessage:
+        given.pop("content", None)
+        return _built(kind, {**given, "additional_kwargs": extra}, path)
+    empty = content is None or content in ([], ())
+    return _built(kind, {**given, "content": "" if empty else content, "additional_kwargs": extra}, path)
+
+
+def _names(kind: type[BaseMessage]) -> tuple[str, ...]:
+    return _FIELDS.get(kind.type) or _FIELDS[kind.kind]
+
+
+def _built(kind: type[BaseMessage], fields: Mapping[str, Any], path: str) -> BaseMessage:
+    try:
+        return kind(**fields)
+    except TypeError as error:
+        raise _refused(path, f"the fields do not make a {kind.__name__}: {error}") from None
+
+
+def _tool_call(call: Any, path: str) -> Any:
+    """Read a call as OpenAI writes it; arguments that are no text are none, and no arguments at all read as ``{}``."""
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping):
+        return call
+    args = function.get("arguments")
+    if isinstance(args, str):
+        try:
+            args = parse_arguments(args) if args.strip() else {}
+        except ValueError as error:
+            raise _refused(path, f"the arguments of {function.get('name')!r:.80} are not JSON: {error}") from None
+    return {"name": function.get("name"), "args": args, "id": call.get("id")}
+
+
+def to_language_model_input(value: LanguageModelInput) -> PromptValue:
+    """Make a prompt value of what LangChain's models take.
+
+    Raises:
+        AdapterError: It is none of that, or a single message or pair where a list is meant.
+
+    >>> to_language_model_input("Hi")
+    StringPromptValue('Hi')
+    """
+    if isinstance(value, PromptValue):
+        return value
+    return StringPromptValue(value) if isinstance(value, str) else ChatPromptValue(convert_to_messages(value))
+
+
+def messages_to_dict(messages: Iterable[BaseMessage]) -> list[dict[str, Any]]:
+    """Write messages in LangChain's stored form, ``{"type": …, "data": {…}}`` each.
+
+    The dicts are yours to change. Bytes in a message stay bytes, which JSON cannot hold.
+
+    >>> messages_to_dict([HumanMessage("Hi")])[0]["data"]["content"]
+    'Hi'
+    """
+    return [_WRITERS[message.type](message) for message in messages]
+
+
+def message_to_dict(message: BaseMessage) -> dict[str, Any]:
+    """Write one message; see `messages_to_dict`."""
+    return _WRITERS[message.type](message)
+
+
+def _common(message: Any) -> dict[str, Any]:
+    content = message.content
+    return {
+        "content": content if type(content) is str else thaw(content),
+        "additional_kwargs": thaw(message.additional_kwargs) if message.additional_kwargs else {},
+        "response_metadata": thaw(message.response_metadata) if message.response_metadata else {},
+        "type": message.type,
+        "name": message.name,
+        "id": message.id,
+    }
+
+
+def _write_common(message: Any) -> dict[str, Any]:
+    return {"type": message.type, "data": _common(message)}
+
+
+def _write_rest(*names: str) -> Callable[[Any], dict[str, Any]]:
+    def write(message: Any) -> dict[str, Any]:
+        data = _common(message)
+        for name in names:
+            value = getattr(message, name)
+            data[name] = value if value is None or type(value) is str else thaw(value)
+        return {"type": message.type, "data": data}
+
+    return write
+
+
+_WRITERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+    name: _write_rest(*_names(kind)[len(_COMMON) :]) if len(_names(kind)) > len(_COMMON) else _write_common
+    for name, kind in CLASSES.items()
+}
+
+
+def messages_from_dict(messages: Iterable[Mapping[str, Any]]) -> list[BaseMessage]:
+    """Read messages from LangChain's stored form.
+
+    Raises:
+        AdapterError: A type is unknown, or a field is missing, wrong or unknown.
+
+    >>> messages_from_dict([{"type": "human", "data": {"content": "Hi"}}])
+    [HumanMessage('Hi')]
+    """
+    found = []
+    for index, message in enumerate(messages):
+        data = message.get("data") if isinstance(message, Mapping) else None
+        if not isinstance(data, Mapping):
+            raise _refused(f"messages[{index}]", f"must be {{'type': …, 'data': {{…}}}}, not {message!r:.80}")
+        found.append(_from_data(message.get("type"), data, f"messages[{index}]"))
+    return found
+
+
+def _from_data(kind: Any, data: Mapping[str, Any], path: str) -> BaseMessage:
+    made = CLASSES.get(kind) if isinstance(kind, str) else None
+    if made is None:
+        raise _refused(f"{path}.type", f"{kind!r:.80} is none of {', '.join(CLASSES)}")
+    fields = {key: value for key, value in data.items() if key != "type"}
+    if fields.get("example") is False:  # a field of LangChain's first versions
+        del fields["example"]
+    try:
+        return made(**fields)
+    except (PromptError, TypeError) as error:
+        problem = str(error).replace("__init__() ", "") if isinstance(error, TypeError) else str(error)
+        raise _refused(f"{path}.data", problem) from None
