@@ -40,6 +40,7 @@ def interleaved(calls: Mapping[str, Call], *, rounds: int = ROUNDS, sample: floa
     repeats = {name: _repeats(call, sample) for name, call in calls.items()}
     samples: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
+        gc.collect()
         for name, call in calls.items():
             samples[name].append(_seconds(call, repeats[name]))
     return {name: median(times) for name, times in samples.items()}
@@ -54,7 +55,6 @@ def _repeats(call: Call, sample: float) -> int:
 
 
 def _seconds(call: Call, repeats: int) -> float:
-    gc.collect()
     start = time.perf_counter()
     for _ in range(repeats):
         call()
@@ -119,8 +119,7 @@ def growth(name: str, make: Callable[[int], Call], sizes: Sequence[int], *, at_m
         at_most: The goal, if there is one.
     """
     times = interleaved({str(size): make(size) for size in sizes})
-    logs = [(math.log(int(size)), math.log(spent)) for size, spent in times.items()]
-    exponent = linear_regression(*zip(*logs, strict=True)).slope
+    power = exponent(sizes, list(times.values()))
     ends = f"{sizes[0]:,} to {sizes[-1]:,}"
     goal = "" if at_most is None else f"<= {at_most:g}"
     return Row(
@@ -128,10 +127,19 @@ def growth(name: str, make: Callable[[int], Call], sizes: Sequence[int], *, at_m
         seconds(times[str(sizes[-1])]),
         f"growth, {ends}",
         seconds(times[str(sizes[0])]),
-        f"n^{exponent:.2f}",
+        f"n^{power:.2f}",
         goal,
-        None if at_most is None else exponent <= at_most,
+        None if at_most is None else power <= at_most,
     )
+
+
+def exponent(sizes: Sequence[float], times: Sequence[float]) -> float:
+    """Give the power of the size that the time grows with, by least squares over the logarithms.
+
+    >>> exponent([10, 100, 1000], [2e-6, 2e-4, 2e-2])
+    2.0
+    """
+    return round(linear_regression([*map(math.log, sizes)], [*map(math.log, times)]).slope, 2)
 
 
 def seconds(value: float) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.benchmarks.__main__ import functions, modules
-from tests.benchmarks.harness import Row, compare, growth, installed, interleaved, seconds, table
+from tests.benchmarks.harness import Row, compare, exponent, growth, installed, interleaved, seconds, table
 
 
 def test_calls_are_measured_in_turns() -> None:
@@ -29,13 +29,20 @@ def test_goals_are_judged() -> None:
     ]
 
 
-def test_growth_tells_linear_from_quadratic() -> None:
-    def quadratic(size: int) -> Callable[[], object]:
-        return lambda: [item for item in range(size) for _ in range(size)]
+@pytest.mark.parametrize("power", [0, 1, 1.15, 2])
+def test_growth_is_told_by_its_exponent(power: float) -> None:
+    sizes = [1_000, 5_000, 20_000]
 
-    row = growth("x", quadratic, [20, 100], at_most=1.15)
+    assert exponent(sizes, [1e-7 * size**power for size in sizes]) == power
 
-    assert row.met is False
+
+def test_growth_is_measured_at_each_size() -> None:
+    made: set[int] = set()
+
+    row = growth("x", lambda size: lambda: made.add(size), [1, 2], at_most=9)
+
+    assert made == {1, 2}
+    assert row.met is True
 
 
 @pytest.mark.parametrize(("value", "text"), [(2.0, "2 s"), (0.0123, "12.3 ms"), (4.56e-5, "45.6 us"), (7e-9, "7 ns")])
