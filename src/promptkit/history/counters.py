@@ -7,7 +7,7 @@ from functools import partial
 from operator import index as as_int
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from attrs import field, fields, frozen
 
@@ -15,7 +15,14 @@ from promptkit._frozen import Value
 from promptkit.content import Media
 from promptkit.errors import HistoryError, MissingDependencyError, PromptkitError
 from promptkit.history._messages import as_sequence
-from promptkit.messages import AssistantMessage, Message, SystemMessage, ToolResponseMessage, UserMessage
+from promptkit.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolResponseMessage,
+    UserMessage,
+    check_message,
+)
 from promptkit.prompt import Prompt
 from promptkit.tokens import ApproximateTokenCounter, TokenCounter, message_tokens
 
@@ -95,7 +102,7 @@ class MessageCounter(Value):
     2
     """
 
-    overhead: int = field(default=0, init=False)
+    overhead: ClassVar[int] = 0
 
     def count(self, message: Message) -> int:  # noqa: ARG002 - every message is one
         """Count one message: 1."""
@@ -141,7 +148,7 @@ class ListTokenCounter(_Remembering):
 
     def count_all(self, messages: Sequence[Message]) -> int:
         """Measure a whole list."""
-        return self.function(list(messages))
+        return _checked(self.function(list(messages)), f"{len(messages)} messages")
 
 
 @frozen(repr=False)
@@ -252,7 +259,7 @@ class Meter:
     @property
     def overhead(self) -> int:
         """Tokens of a conversation beside its messages."""
-        return self._checked(lambda: self._counter.overhead, "overhead")
+        return self._asked(lambda: self._counter.overhead, "overhead")
 
     @property
     def exact(self) -> Callable[[Sequence[Message]], int] | None:
@@ -260,11 +267,12 @@ class Meter:
         whole = getattr(self._counter, "count_all", None)
         if whole is None:
             return None
-        return lambda messages: self._checked(lambda: whole(messages), f"{len(messages)} messages") if messages else 0
+        return lambda messages: self._asked(lambda: whole(messages), f"{len(messages)} messages") if messages else 0
 
     def size(self, message: Message, place: str) -> int:
         """Count one message."""
-        return self._checked(lambda: self._counter.count(message), place)
+        check_message(message, place)
+        return self._asked(lambda: self._counter.count(message), place)
 
     def total(self, messages: Sequence[Message]) -> int:
         """Count a conversation; no messages are 0."""
@@ -273,23 +281,27 @@ class Meter:
         return self.overhead + sum(self.size(message, f"messages[{at}]") for at, message in enumerate(messages))
 
     @staticmethod
-    def _checked(count: Callable[[], int], place: str) -> int:
+    def _asked(count: Callable[[], int], place: str) -> int:
         try:
             value = count()
         except PromptkitError:
             raise
         except Exception as error:
             raise HistoryError(
-                f"the counter failed at {place}: {type(error).__name__}: {error}; it is handed one message, unless it "
+                f"the counter failed at {place}: {type(error).__name__}: {error!s:.80}; it is handed one message, unless it "
                 "is a ListTokenCounter(f)"
             ) from error
-        try:
-            number = as_int(value)
-        except TypeError:
-            number = -1
-        if number < 0:
-            raise HistoryError(f"the counter gave {value!r:.80} for {place}: a count is an int of at least 0")
-        return number
+        return _checked(value, place)
+
+
+def _checked(value: Any, place: str) -> int:
+    try:
+        number = as_int(value)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise HistoryError(f"the counter gave {value!r:.80} for {place}: a count is an int of at least 0")
+    return number
 
 
 def _as_counter(counter: Any) -> TokenCounter:

@@ -50,8 +50,7 @@ class _History:
         return describe(self.messages[index], f"messages[{index}]")
 
     def size(self, index: int) -> int:
-        place = f"messages[{index}]"
-        return self.meter.size(check_message(self.messages[index], place), place)
+        return self.meter.size(self.messages[index], f"messages[{index}]")
 
     def is_user(self, index: int) -> bool:
         return self.item(index).role == "user"
