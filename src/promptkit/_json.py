@@ -1,11 +1,15 @@
-"""Read and write JSON strictly: no NaN, no recursion error, one spelling."""
+"""Read and write JSON strictly: no NaN, no recursion error, one spelling, and a place for bytes."""
 
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-__all__ = ["dumps", "loads"]
+from promptkit.errors import SerializationError
+
+__all__ = ["dumps", "each", "loads", "read_bytes", "unmarked", "with_marks", "write_bytes"]
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -48,3 +52,77 @@ def loads(text: str | bytes) -> Any:
         return _decode(text if isinstance(text, str) else text.decode())
     except RecursionError:
         raise ValueError("the JSON text nests too deep to be read") from None
+
+
+def each(change: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """Change every item; an error says which one it was.
+
+    Raises:
+        SerializationError: One could not be changed.
+    """
+    done: list[Any] = []
+    try:
+        for item in items:
+            done.append(change(item))  # noqa: PERF401 - its length names the item that failed
+    except SerializationError as error:
+        error.below(f"[{len(done)}]")
+        raise
+    return done
+
+
+def write_bytes(value: bytes) -> str:
+    """Write bytes as base64 text."""
+    return b64encode(value).decode("ascii")
+
+
+def read_bytes(value: Any) -> bytes:
+    """Read base64 text.
+
+    Raises:
+        SerializationError: It is none.
+    """
+    try:
+        return b64decode(value, validate=True)
+    except (TypeError, ValueError) as error:
+        raise SerializationError(f"is no base64: {error}") from None
+
+
+_MARKS = frozenset(("$bytes", "$map"))
+
+
+def with_marks(value: Any) -> Any:
+    """Turn frozen JSON values and bytes into plain JSON values: bytes, and what looks like them, are marked."""
+    if isinstance(value, bytes):
+        return {"$bytes": write_bytes(value)}
+    if isinstance(value, dict):
+        data = {key: item if type(item) is str else with_marks(item) for key, item in value.items()}
+        return {"$map": data} if len(data) == 1 and not _MARKS.isdisjoint(data) else data
+    if isinstance(value, tuple):
+        return [with_marks(item) for item in value]
+    return value
+
+
+def unmarked(value: Any) -> Any:
+    """Undo `with_marks`.
+
+    Raises:
+        SerializationError: A mark holds what it cannot.
+    """
+    if isinstance(value, list):
+        return each(unmarked, value)
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1 and "$bytes" in value:
+        return read_bytes(value["$bytes"])
+    if len(value) == 1 and "$map" in value:
+        value = value["$map"]
+        if not isinstance(value, dict):
+            raise SerializationError("must be an object", path="$map")
+    data = {}
+    for key, item in value.items():
+        try:
+            data[key] = item if type(item) is str else unmarked(item)
+        except SerializationError as error:
+            error.below(str(key))
+            raise
+    return data

@@ -171,8 +171,16 @@ class SerializationError(PromptkitError, ValueError):
     """
 
     def __init__(self, message: str, *, path: str = "") -> None:
-        super().__init__(f"{path}: {message}" if path else message)
+        super().__init__(message)
         self.path = path
+
+    def below(self, place: str) -> Self:
+        """Put a place in front of the path, as a reader does on its way up, and return the error."""
+        self.path = f"{place}.{self.path}" if self.path[:1] not in ("", "[") else place + self.path
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.args[0]}" if self.path else str(self.args[0])
 
 
 class AdapterError(PromptkitError, ValueError):

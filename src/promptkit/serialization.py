@@ -11,7 +11,6 @@ other.
 from __future__ import annotations
 
 import re
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from promptkit import _json
-from promptkit._frozen import EMPTY, FrozenDict, FrozenList, shown
+from promptkit._frozen import EMPTY, shown
 from promptkit.content import Media, Opaque, Part, Reasoning, Text
 from promptkit.errors import PromptError, SerializationError
 from promptkit.messages import (
@@ -58,10 +57,7 @@ def to_dict(value: Storable) -> dict[str, Any]:
     >>> to_dict(UserMessage("Hi", name="Ada"))
     {'promptkit': 1, 'type': 'user', 'content': 'Hi', 'name': 'Ada'}
     """
-    try:
-        return {"promptkit": SCHEMA_VERSION, **_written(value)}
-    except _DamageError as damage:
-        raise SerializationError(str(damage), path=damage.path) from damage.__cause__
+    return {"promptkit": SCHEMA_VERSION, **_written(value)}
 
 
 def dumps(value: Storable) -> str:
@@ -100,11 +96,9 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     del body["promptkit"]
     try:
         value = _TYPES.read(body)
-    except _DamageError as damage:
-        raise SerializationError(str(damage), path=damage.path) from damage.__cause__
     except RecursionError:
         raise SerializationError("the stored value nests too deep to be read") from None
-    return tuple(value.messages) if type(value) is _History else value
+    return value.messages if body["type"] == "messages" else value
 
 
 def loads(text: str | bytes) -> Any:
@@ -123,24 +117,11 @@ def loads(text: str | bytes) -> Any:
     return from_dict(data)
 
 
-class _DamageError(Exception):
-    """Carry what is wrong and where; the path grows on the way up."""
-
-    def __init__(self, message: str, path: str = "") -> None:
-        super().__init__(message)
-        self.path = path
-
-    def below(self, place: str) -> _DamageError:
-        self.path = f"{place}.{self.path}" if self.path[:1] not in ("", "[") else place + self.path
-        return self
-
-
 class _Codec(NamedTuple):
     """Know how one field is written and read, where its value is not the JSON value itself."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
-    """To what the constructor takes, or checks."""
     takes_str: bool = False
     """Whether a str is written and read as it is."""
 
@@ -167,139 +148,97 @@ class _Kind:
         self._defaults = [defaults[name] for name in self._names]
 
     def write(self, value: Any) -> dict[str, Any]:
-        data: dict[str, Any] = {"type": self.tag} if self.tag else {}
+        return self._fill({"type": self.tag}, value)
+
+    def write_untagged(self, value: Any) -> dict[str, Any]:
+        return self._fill({}, value)
+
+    def _fill(self, data: dict[str, Any], value: Any) -> dict[str, Any]:
         for name, item, default in zip(self._names, self._get(value), self._defaults, strict=True):
             if item is not default and item != default:
                 write = self._writes.get(name)
                 try:
                     data[name] = item if write is None else write(item)
-                except _DamageError as damage:
-                    raise damage.below(name) from damage.__cause__
+                except SerializationError as error:
+                    error.below(name)
+                    raise
         return data
 
-    def read(self, data: Any) -> Any:
-        if type(data) is not dict:
-            raise _DamageError(f"must be an object, not {shown(data)}")
-        fields = data.copy()
-        if self.tag:
-            del fields["type"]
+    def read_untagged(self, data: Any) -> Any:
+        return self.build(_object(data))
+
+    def build(self, fields: dict[str, Any]) -> Any:
+        """Build the value; the dict is used up."""
         for name, read, takes_str in self._reads:
             if name in fields and not (takes_str and type(fields[name]) is str):
                 try:
                     fields[name] = read(fields[name])
-                except _DamageError as damage:
-                    raise damage.below(name) from damage.__cause__
+                except SerializationError as error:
+                    error.below(name)
+                    raise
         try:
             return self.cls(**fields)
         except (PromptError, TypeError) as error:
             raise self._damage(fields, error) from error
 
-    def _damage(self, fields: dict[str, Any], error: Exception) -> _DamageError:
+    def _damage(self, fields: dict[str, Any], error: Exception) -> SerializationError:
         """Name the field that is unknown or missing, or else the one that the constructor's message begins with."""
         if unknown := [name for name in fields if name not in self._names]:
-            return _DamageError(f"has the unknown field {shown(unknown[0])}")
+            return SerializationError(f"has the unknown field {shown(unknown[0])}")
         for name, default in zip(self._names, self._defaults, strict=True):
             if name not in fields and default is attrs.NOTHING:
-                return _DamageError("is missing", name)
+                return SerializationError("is missing", path=name)
         place = str(error).partition(" ")[0].removeprefix(f"{self.cls.__name__}.").rstrip(":")
         known = re.split(r"[.\[]", place)[0] in self._names
-        return _DamageError(str(error), place if known else "")
+        return SerializationError(str(error), path=place if known else "")
 
 
 class _Tagged:
     """Read what may be one of several kinds: its ``type`` decides."""
 
-    __slots__ = ("_what", "kinds")
+    __slots__ = ("_kinds", "_what")
 
-    def __init__(self, what: str, kinds: Mapping[str, _Kind]) -> None:
+    def __init__(self, what: str, kinds: Iterable[_Kind]) -> None:
         self._what = what
-        self.kinds = kinds
+        self._kinds = {kind.tag: kind for kind in kinds}
 
     def read(self, data: Any) -> Any:
-        if type(data) is not dict:
-            raise _DamageError(f"must be an object, not {shown(data)}")
-        tag = data.get("type")
-        kind = self.kinds.get(tag) if type(tag) is str else None
+        fields = _object(data)
+        tag = fields.pop("type", None)
+        kind = self._kinds.get(tag) if type(tag) is str else None
         if kind is None:
-            raise _DamageError(f"{self._what} of the unknown type {shown(tag)}; known are {', '.join(self.kinds)}")
-        return kind.read(data)
+            raise SerializationError(
+                f"{self._what} of the unknown type {shown(tag)}; known are {', '.join(self._kinds)}"
+            )
+        return kind.build(fields)
 
 
-def _each(change: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    done: list[Any] = []
-    try:
-        for item in items:
-            done.append(change(item))  # noqa: PERF401 - its length names the item that failed
-    except _DamageError as damage:
-        raise damage.below(f"[{len(done)}]") from damage.__cause__
-    return done
-
-
-def _write_bytes(value: bytes) -> str:
-    return b64encode(value).decode("ascii")
-
-
-def _read_bytes(value: Any) -> bytes:
-    try:
-        return b64decode(value, validate=True)
-    except (TypeError, ValueError) as error:
-        raise _DamageError(f"is no base64: {error}") from None
-
-
-_MARKERS = frozenset(("$bytes", "$map"))
-
-
-def _write_json(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return {"$bytes": _write_bytes(value)}
-    if isinstance(value, FrozenDict):
-        data = {key: item if type(item) is str else _write_json(item) for key, item in value.items()}
-        return {"$map": data} if len(data) == 1 and not _MARKERS.isdisjoint(data) else data
-    if isinstance(value, FrozenList):
-        return [_write_json(item) for item in value]
-    return value
-
-
-def _read_json(value: Any) -> Any:
-    if isinstance(value, list):
-        return _each(_read_json, value)
-    if not isinstance(value, dict):
-        return value
-    if len(value) == 1 and "$bytes" in value:
-        return _read_bytes(value["$bytes"])
-    if len(value) == 1 and "$map" in value:
-        value = value["$map"]
-        if not isinstance(value, dict):
-            raise _DamageError(f"must be an object, not {shown(value)}", "$map")
-    data = {}
-    for key, item in value.items():
-        try:
-            data[key] = item if type(item) is str else _read_json(item)
-        except _DamageError as damage:
-            raise damage.below(str(key)) from None
-    return data
+def _object(data: Any) -> dict[str, Any]:
+    if type(data) is not dict:
+        raise SerializationError(f"must be an object, not {shown(data)}")
+    return data.copy()
 
 
 def _write_content(content: Any) -> Any:
-    return content if type(content) is str else _each(_write_part, content)
+    return content if type(content) is str else _json.each(_write_part, content)
 
 
 def _read_content(data: Any) -> Any:
     if data is None or type(data) is list:
-        return data and tuple(_each(_PART.read, data))
-    raise _DamageError(f"must be a text or a list of parts, not {shown(data)}")
+        return data and tuple(_json.each(_PART.read, data))
+    raise SerializationError(f"must be a text or a list of parts, not {shown(data)}")
 
 
 def _read_arguments(data: Any) -> Any:
     if data is None or type(data) is str:
         return data
-    raise _DamageError(f"must be a text, not {shown(data)}")
+    raise SerializationError(f"must be a text, not {shown(data)}")
 
 
 def _write_part(part: Any) -> dict[str, Any]:
     kind = _PARTS_BY_CLASS.get(type(part))
     if kind is None:
-        raise _DamageError(f"a part of your own class cannot be stored: {shown(part)}")
+        raise SerializationError(f"a part of your own class cannot be stored: {shown(part)}")
     return kind.write(part)
 
 
@@ -310,21 +249,21 @@ def _write_message(message: Any) -> dict[str, Any]:
         try:
             return _write_message(as_builtin(message))
         except PromptError as error:
-            raise _DamageError(str(error)) from error
+            raise SerializationError(str(error)) from error
     if message.metadata is EMPTY and message.name is None and message.id is None:
         if kind is _TOOL:
-            return {"type": "tool", "responses": _each(_write_response, message.responses)}
+            return {"type": "tool", "responses": _json.each(_write_response, message.responses)}
         content = message.content
         if type(content) is str and (kind is not _ASSISTANT or not (message.tool_calls or message.invalid_tool_calls)):
             return {"type": kind.tag, "content": content}
         if content is None and message.tool_calls and not message.invalid_tool_calls:
-            return {"type": "assistant", "tool_calls": _each(_write_call, message.tool_calls)}
+            return {"type": "assistant", "tool_calls": _json.each(_write_call, message.tool_calls)}
     return kind.write(message)
 
 
 def _write_call(call: ToolCall) -> dict[str, Any]:
     if call.metadata is not EMPTY or call.arguments == "{}":
-        return _CALL.write(call)
+        return _CALL.write_untagged(call)
     return {"id": call.id, "name": call.name, "arguments": call.arguments}
 
 
@@ -333,40 +272,39 @@ def _write_response(response: ToolResponse) -> dict[str, Any]:
     plain = response.metadata is EMPTY and response.artifact is None and response.status == "success"
     if plain and content and type(content) is str and response.name is not None:
         return {"id": response.id, "name": response.name, "content": content}
-    return _RESPONSE.write(response)
+    return _RESPONSE.write_untagged(response)
 
 
 def _many(write: Callable[[Any], Any], read: Callable[[Any], Any]) -> _Codec:
     def read_list(data: Any) -> tuple[Any, ...]:
         if type(data) is not list:
-            raise _DamageError(f"must be a list, not {shown(data)}")
-        return tuple(_each(read, data))
+            raise SerializationError(f"must be a list, not {shown(data)}")
+        return tuple(_json.each(read, data))
 
-    return _Codec(lambda values: _each(write, values), read_list)
-
-
-def _one(kind: _Kind) -> _Codec:
-    return _Codec(kind.write, kind.read)
+    return _Codec(lambda values: _json.each(write, values), read_list)
 
 
-_JSON = _Codec(_write_json, _read_json)
+def _same(value: Any) -> Any:
+    return value
+
+
+_JSON = _Codec(_json.with_marks, _json.unmarked)
 _CODECS = {
     **dict.fromkeys(("metadata", "artifact", "payload", "native", "extra", "input_schema", "output_schema"), _JSON),
     **dict.fromkeys(("generation_metadata", "message_metadata"), _JSON),
-    "arguments": _Codec(lambda value: value, _read_arguments, takes_str=True),
+    "arguments": _Codec(_same, _read_arguments, takes_str=True),
     "content": _Codec(_write_content, _read_content, takes_str=True),
-    "data": _Codec(_write_bytes, _read_bytes),
-    "removed": _Codec(sorted, lambda data: data),
-    "stop_sequences": _Codec(list, lambda data: data),
+    "data": _Codec(_json.write_bytes, _json.read_bytes),
+    "stop_sequences": _many(_same, _same),
 }
 
-_PARTS = {
-    "text": _Kind(Text, "text", "text metadata"),
-    "media": _Kind(Media, "media", "data mime_type url file_id name id metadata"),
-    "reasoning": _Kind(Reasoning, "reasoning", "text metadata"),
-    "opaque": _Kind(Opaque, "opaque", "vendor payload metadata"),
-}
-_PARTS_BY_CLASS = {kind.cls: kind for kind in _PARTS.values()}
+_PARTS = (
+    _Kind(Text, "text", "text metadata"),
+    _Kind(Media, "media", "data mime_type url file_id name id metadata"),
+    _Kind(Reasoning, "reasoning", "text metadata"),
+    _Kind(Opaque, "opaque", "vendor payload metadata"),
+)
+_PARTS_BY_CLASS = {kind.cls: kind for kind in _PARTS}
 _PART = _Tagged("a part", _PARTS)
 
 _CALL = _Kind(ToolCall, "", "id name arguments metadata")
@@ -376,23 +314,23 @@ _ASSISTANT = _Kind(
     AssistantMessage,
     "assistant",
     "content tool_calls invalid_tool_calls metadata name id",
-    tool_calls=_many(_write_call, _CALL.read),
-    invalid_tool_calls=_many(_INVALID_CALL.write, _INVALID_CALL.read),
+    tool_calls=_many(_write_call, _CALL.read_untagged),
+    invalid_tool_calls=_many(_INVALID_CALL.write_untagged, _INVALID_CALL.read_untagged),
 )
 _TOOL = _Kind(
     ToolResponseMessage,
     "tool",
     "responses metadata name id",
-    responses=_many(_write_response, _RESPONSE.read),
+    responses=_many(_write_response, _RESPONSE.read_untagged),
 )
-_MESSAGES = {
-    "system": _Kind(SystemMessage, "system", "content metadata name id"),
-    "user": _Kind(UserMessage, "user", "content metadata name id"),
-    "assistant": _ASSISTANT,
-    "tool": _TOOL,
-}
-_MESSAGES_BY_CLASS = {kind.cls: kind for kind in _MESSAGES.values()}
-_MESSAGE = _Tagged("a message", _MESSAGES)
+_MESSAGES = (
+    _Kind(SystemMessage, "system", "content metadata name id"),
+    _Kind(UserMessage, "user", "content metadata name id"),
+    _ASSISTANT,
+    _TOOL,
+)
+_MESSAGES_BY_CLASS = {kind.cls: kind for kind in _MESSAGES}
+_MESSAGE_LIST = _many(_write_message, _Tagged("a message", _MESSAGES).read)
 
 _DEFINITION = _Kind(ToolDefinition, "", "name description input_schema")
 _OPTIONS = _Kind(
@@ -400,66 +338,66 @@ _OPTIONS = _Kind(
     "options",
     "model temperature top_p top_k max_tokens stop_sequences frequency_penalty presence_penalty seed tools tool_choice"
     " output_schema extra removed",
-    tools=_many(_DEFINITION.write, _DEFINITION.read),
+    tools=_many(_DEFINITION.write_untagged, _DEFINITION.read_untagged),
+    removed=_Codec(sorted, _many(_same, _same).read),
 )
 _USAGE = _Kind(
     Usage,
     "usage",
     "prompt_tokens completion_tokens total_tokens cache_read_tokens cache_write_tokens reasoning_tokens native",
 )
+_USAGE_FIELD = _Codec(_USAGE.write_untagged, _USAGE.read_untagged)
 _GENERATION = _Kind(
     Generation,
     "",
     "output finish_reason metadata",
-    output=_Codec(_write_message, _Tagged("a message", {"assistant": _ASSISTANT}).read),
+    output=_Codec(_write_message, _Tagged("a message", [_ASSISTANT]).read),
 )
 _CALL_CHUNK = _Kind(ToolCallChunk, "", "index id name arguments error metadata")
-
-
-@attrs.frozen
-class _History:
-    messages: list[Message]
-    type: str = "messages"
-
-
-_WHOLE = {
-    "prompt": _Kind(
-        Prompt, "prompt", "messages options", messages=_many(_write_message, _MESSAGE.read), options=_one(_OPTIONS)
-    ),
-    "response": _Kind(
+_PROMPT = _Kind(
+    Prompt,
+    "prompt",
+    "messages options",
+    messages=_MESSAGE_LIST,
+    options=_Codec(_OPTIONS.write_untagged, _OPTIONS.read_untagged),
+)
+_OTHERS = (
+    _PROMPT,
+    _OPTIONS,
+    _USAGE,
+    _Kind(
         ChatResponse,
         "response",
         "results id model usage metadata",
-        results=_many(_GENERATION.write, _GENERATION.read),
-        usage=_one(_USAGE),
+        results=_many(_GENERATION.write_untagged, _GENERATION.read_untagged),
+        usage=_USAGE_FIELD,
     ),
-    "chunk": _Kind(
+    _Kind(
         ChatChunk,
         "chunk",
         "content tool_calls finish_reason block choice id model usage usage_is_delta metadata generation_metadata"
         " message_metadata message_id name",
-        tool_calls=_many(_CALL_CHUNK.write, _CALL_CHUNK.read),
-        usage=_one(_USAGE),
+        tool_calls=_many(_CALL_CHUNK.write_untagged, _CALL_CHUNK.read_untagged),
+        usage=_USAGE_FIELD,
     ),
-    "options": _OPTIONS,
-    "usage": _USAGE,
-    "messages": _Kind(_History, "messages", "messages type", messages=_many(_write_message, _MESSAGE.read)),
-}
-_TYPES = _Tagged("a value", _MESSAGES | _PARTS | _WHOLE)
-_BY_CLASS = {kind.cls: kind for kind in (_PARTS | _WHOLE).values()}
+)
+_BY_CLASS = {kind.cls: kind for kind in (*_PARTS, *_OTHERS)}
+_HISTORY = _Kind(Prompt, "messages", "messages options", messages=_MESSAGE_LIST)
+_TYPES = _Tagged("a value", (*_MESSAGES, *_PARTS, *_OTHERS, _HISTORY))
 
 
 def _written(value: Any) -> dict[str, Any]:
     kind = _BY_CLASS.get(type(value))
     if kind is not None:
         return kind.write(value)
-    if (
-        isinstance(value, Iterable)
-        and not isinstance(value, str | bytes | Mapping)
-        and not hasattr(value, "message_type")
-    ):
-        return _BY_CLASS[_History].write(_History(list(value)))
-    return _write_message(value)
+    alone = isinstance(value, str | bytes | Mapping | Prompt) or hasattr(value, "message_type")
+    if alone or not isinstance(value, Iterable):
+        return _write_message(value)
+    try:
+        return {"type": "messages", "messages": _MESSAGE_LIST.write(value)}
+    except SerializationError as error:
+        error.below("messages")
+        raise
 
 
 def _split_character(data: Any, path: str) -> str | None:
