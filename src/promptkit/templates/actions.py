@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol
+
+from attrs import AttrsInstance
 
 from promptkit.content import Media
 from promptkit.messages import Message
 from promptkit.options import ChatOptions
 from promptkit.prompt import Prompt
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-    from attrs import AttrsInstance
-
 __all__ = ["Actions", "ChatActions", "MessageActions", "StringActions", "Variables"]
+
+
+class _Dataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 class _PydanticModel(Protocol):
     def model_dump(self) -> dict[str, Any]: ...
 
 
-Variables: TypeAlias = "Mapping[str, Any] | AttrsInstance | DataclassInstance | _PydanticModel"
+Variables = Mapping[str, Any] | AttrsInstance | _Dataclass | _PydanticModel
 """What a template takes its variables from: a mapping, or an object whose fields are the variables."""
 
 
