@@ -25,6 +25,7 @@ __all__ = [
     "exact_str",
     "freeze",
     "freeze_mapping",
+    "holds_only",
     "items_of",
     "settle",
     "shown",
@@ -152,6 +153,11 @@ def items_of(value: Iterable[Any], path: str) -> tuple[Any, ...]:
         raise PromptError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
 
 
+def holds_only(kind: type, value: object) -> bool:
+    """Tell whether a value is a tuple of exactly this class and not empty: then `tuple_of` would change nothing."""
+    return type(value) is tuple and {*map(type, value)} == {kind}
+
+
 def tuple_of(kind: Any, value: object, path: str) -> tuple[Any, ...]:
     """Read an iterable of one kind to its end; a single item may stand for itself.
 
@@ -163,8 +169,6 @@ def tuple_of(kind: Any, value: object, path: str) -> tuple[Any, ...]:
     Raises:
         PromptError: It holds something else, or raised on the way.
     """
-    if type(value) is tuple and {*map(type, value)} == {kind}:
-        return value
     if isinstance(value, kind):
         return (value,)
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):

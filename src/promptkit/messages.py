@@ -17,6 +17,7 @@ from promptkit._frozen import (
     exact_str,
     freeze,
     freeze_mapping,
+    holds_only,
     settle,
     shown,
     tuple_of,
@@ -312,11 +313,12 @@ class AssistantMessage(_Spoken):
     invalid_tool_calls: tuple[InvalidToolCall, ...] = field(default=(), kw_only=True, converter=_invalid_calls)
 
     def __attrs_post_init__(self) -> None:
-        if self.tool_calls != ():
+        if self.tool_calls != () and not holds_only(ToolCall, self.tool_calls):
             object.__setattr__(self, "tool_calls", _calls(self.tool_calls))
         if self.invalid_tool_calls != ():
             object.__setattr__(self, "invalid_tool_calls", _invalid_calls(self.invalid_tool_calls))
-        if type(self.content) is not str or self.metadata is not EMPTY or self.name is not None or self.id is not None:
+        text = self.content is None or type(self.content) is str
+        if not text or self.metadata is not EMPTY or self.name is not None or self.id is not None:
             self._freeze()
 
     @property
@@ -343,7 +345,8 @@ class ToolResponseMessage(_Identified):
     responses: tuple[ToolResponse, ...] = field(converter=_responses)
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "responses", _responses(self.responses))
+        if not holds_only(ToolResponse, self.responses):
+            object.__setattr__(self, "responses", _responses(self.responses))
         if self.metadata is not EMPTY or self.name is not None or self.id is not None:
             settle(self, "name", "id")
 

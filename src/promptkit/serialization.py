@@ -165,7 +165,9 @@ class _Kind:
         return data
 
     def read_untagged(self, data: Any) -> Any:
-        return self.build(_object(data))
+        if type(data) is not dict:
+            raise SerializationError(f"must be an object, not {shown(data)}")
+        return self.build(data.copy())
 
     def build(self, fields: dict[str, Any]) -> Any:
         """Build the value; the dict is used up."""
@@ -203,7 +205,9 @@ class _Tagged:
         self._kinds = {kind.tag: kind for kind in kinds}
 
     def read(self, data: Any) -> Any:
-        fields = _object(data)
+        if type(data) is not dict:
+            raise SerializationError(f"must be an object, not {shown(data)}")
+        fields = data.copy()
         tag = fields.pop("type", None)
         kind = self._kinds.get(tag) if type(tag) is str else None
         if kind is None:
@@ -211,12 +215,6 @@ class _Tagged:
                 f"{self._what} of the unknown type {shown(tag)}; known are {', '.join(self._kinds)}"
             )
         return kind.build(fields)
-
-
-def _object(data: Any) -> dict[str, Any]:
-    if type(data) is not dict:
-        raise SerializationError(f"must be an object, not {shown(data)}")
-    return data.copy()
 
 
 def _write_content(content: Any) -> Any:
