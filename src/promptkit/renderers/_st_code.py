@@ -23,6 +23,7 @@ from promptkit.renderers._st_nodes import (
     Name,
     Not,
     ToText,
+    has_body,
 )
 from promptkit.renderers._st_values import (
     ABSENT,
@@ -40,10 +41,13 @@ from promptkit.renderers._st_values import (
 )
 from promptkit.renderers.base import fault
 
-__all__ = ["Code", "Getter", "Pending", "Rules", "Scope", "Test"]
+__all__ = ["Code", "Getter", "Pending", "Reader", "Rules", "Scope", "Test"]
 
 Getter = Callable[[Any], Any]
 """Give an expression's value in a rendering."""
+
+Reader = Callable[[Any, object, object, int], Any]
+"""Read a property of a value by its name and its number in the chain, or say what is wrong with it."""
 
 Test = Callable[[Any], bool]
 """Say whether a condition holds in a rendering."""
@@ -70,6 +74,8 @@ class Scope(NamedTuple):
     """Hold the loop names that are visible at a place, each with the number of its value."""
 
     names: Mapping[str, int]
+    live: frozenset[str] = frozenset()
+    """Those that may hold a body which is still to be printed."""
 
     def key(self, name: str) -> int | str:
         """Give the key of a name's value among the variables."""
@@ -100,8 +106,8 @@ class Code(ABC):
         self.rules = rules
 
     @abstractmethod
-    def body(self, node: Body, scope: Scope) -> Any:
-        """Compile a body."""
+    def body(self, node: Body, scope: Scope, *, live: bool) -> Any:
+        """Compile a body; ``live`` says that its arguments may be bodies themselves."""
 
     @abstractmethod
     def to_text(self, node: Expression, scope: Scope, *, lenient: bool) -> Getter:
@@ -130,10 +136,10 @@ class Code(ABC):
             case Map(values):
                 return self._map(node, [self.value(value, scope, lenient=lenient) for value in values], scope)
             case Body():
-                pending = Pending(self.body(node, scope), (), None)
+                pending = Pending(self.body(node, scope, live=False), (), None)
                 return lambda _: pending
             case Include():
-                nothing = Pending(self.body(Body((), (), mapped=False), scope), (), None)
+                nothing = Pending(self._target(node, scope, live=False), (), None)
                 return lambda _: nothing
 
     def test(self, node: Expression, scope: Scope) -> Test:
@@ -149,7 +155,7 @@ class Code(ABC):
                 return lambda run: any(test(run) for test in tests)
             case _:
                 get = self.value(node, scope, lenient=True)
-                return lambda run: truth(run, get(run))
+                return lambda run: value if type(value := get(run)) is bool else truth(run, value)
 
     def _call(self, function: str, given: Getter | None) -> Getter:
         apply = FUNCTIONS[function]
@@ -184,7 +190,7 @@ class Code(ABC):
 
     def _member(self, node: Member, scope: Scope, *, lenient: bool) -> Getter:
         owner = self.value(node.owner, scope, lenient=lenient)
-        read = self._reader(node, scope, lenient=lenient or self.rules.blank)
+        read = self.reader(node, scope, lenient=lenient)
         if len(node.path) == 1 and isinstance(node.path[0][0], str):
             name = node.path[0][0]
 
@@ -214,8 +220,9 @@ class Code(ABC):
 
         return chain
 
-    def _reader(self, node: Member, scope: Scope, *, lenient: bool) -> Callable[[Any, object, object, int], Any]:
+    def reader(self, node: Member, scope: Scope, *, lenient: bool) -> Reader:
         """Make the function that reads a property the slow way, and says what is wrong with it."""
+        lenient = lenient or self.rules.blank
         root = node.owner.name if isinstance(node.owner, Name) and node.owner.name not in scope.names else None
         owner = self.source[node.start : node.path[0][1]].rstrip(" \t\r\n.")
         labels = [owner]
@@ -255,7 +262,11 @@ class Code(ABC):
     # Bodies
 
     def _map(self, node: Map, getters: list[Getter], scope: Scope) -> Getter:
-        stages = [[self._target(target, scope) for target in stage] for stage in node.stages]
+        live = any(has_body(value, scope.live) for value in node.values)
+        stages = [
+            [self._target(target, scope, live=live or index > 0) for target in stage]
+            for index, stage in enumerate(node.stages)
+        ]
 
         def mapped(run: Any) -> Any:
             if len(getters) > 1:
@@ -270,8 +281,8 @@ class Code(ABC):
 
         return mapped
 
-    def _target(self, target: Body | Include, scope: Scope) -> Any:
-        return self.body(target if isinstance(target, Body) else Body((), (), mapped=False), scope)
+    def _target(self, target: Body | Include, scope: Scope, *, live: bool) -> Any:
+        return self.body(target if isinstance(target, Body) else Body((), (), mapped=False), scope, live=live)
 
 
 def _nothing(_: Any) -> None:

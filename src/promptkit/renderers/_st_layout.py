@@ -7,7 +7,6 @@ if, and on whether the line is still empty, which the rendering knows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from promptkit.renderers._st_code import Code, Getter, Rules, Scope
 from promptkit.renderers._st_nodes import (
@@ -25,6 +24,7 @@ from promptkit.renderers._st_nodes import (
     Text,
     free_names,
     has_body,
+    loop_of,
 )
 from promptkit.renderers._st_rendering import BodyCode, Op, Rendering
 from promptkit.renderers._st_values import Cut, Keep, elements_of, spread
@@ -47,7 +47,7 @@ class Layout(Code):
         """Compile the outermost template; a newline that begins it is printed."""
         return self._block(template, Scope({}), _NEWLINE)[0]
 
-    def body(self, node: Body, scope: Scope) -> BodyCode:
+    def body(self, node: Body, scope: Scope, *, live: bool) -> BodyCode:
         """Compile a body."""
         keys = tuple(range(self._count, self._count + len(node.names)))
         from_one, from_zero = self._count + len(keys), self._count + len(keys) + 1
@@ -55,13 +55,15 @@ class Layout(Code):
         names = {**scope.names, **dict(zip(node.names, keys, strict=True))}
         if node.mapped or self.rules.compat:
             names.update(zip(INDEXES, (from_one, from_zero), strict=True))
-        return BodyCode(keys, from_one, from_zero, self._block(node.template, Scope(names), _OTHER)[0])
+        inherited = scope.live.difference(node.names)
+        ops, _ = self._block(node.template, Scope(names, inherited.union(node.names) if live else inherited), _OTHER)
+        return BodyCode(keys, from_one, from_zero, ops)
 
     def to_text(self, node: Expression, scope: Scope, *, lenient: bool) -> Getter:
         """Compile an expression whose value becomes text at once."""
         get = self.value(node, scope, lenient=lenient)
         show = self.rules.show
-        if not has_body(node):
+        if not has_body(node, scope.live):
             return lambda run: None if (value := get(run)) is None else spread(run, value, None, None, show)
 
         def captured(run: Rendering) -> str | None:
@@ -156,8 +158,9 @@ class Layout(Code):
         separator = self._option(options.get("separator"), scope)
         null = self._option(options.get("null"), scope)
         lenient = "null" in options
-        if self._is_loop(node.value):
-            op = self._loop(node.value, scope, separator, null, lenient=lenient)
+        loop = loop_of(node.value)
+        if loop is not None:
+            op = self._loop(*loop, scope, separator, null, lenient=lenient)
         else:
             op = self._print(node.value, scope, separator, null, lenient=lenient)
         anchor = options.get("anchor")
@@ -186,7 +189,7 @@ class Layout(Code):
     def _print(self, node: Expression, scope: Scope, separator: Getter, null: Getter, *, lenient: bool) -> Op:
         get = self.value(node, scope, lenient=lenient)
         show = self.rules.show
-        if has_body(node):
+        if has_body(node, scope.live):
 
             def print_any(run: Rendering) -> None:
                 value = get(run)
@@ -204,17 +207,12 @@ class Layout(Code):
 
         return print_value
 
-    @staticmethod
-    def _is_loop(node: Expression) -> TypeGuard[Map]:
-        if not isinstance(node, Map) or not len(node.values) == len(node.stages) == len(node.stages[0]) == 1:
-            return False
-        target = node.stages[0][0]
-        return isinstance(target, Body) and len(target.names) == 1
-
-    def _loop(self, node: Map, scope: Scope, separator: Getter, null: Getter, *, lenient: bool) -> Op:
-        """Compile one body over one value, the usual loop: print each element at once."""
-        get = self.value(node.values[0], scope, lenient=lenient)
-        code: BodyCode = self._target(node.stages[0][0], scope)
+    def _loop(
+        self, value: Expression, body: Body, scope: Scope, separator: Getter, null: Getter, *, lenient: bool
+    ) -> Op:
+        """Compile the usual loop: print each element at once."""
+        get = self.value(value, scope, lenient=lenient)
+        code = self.body(body, scope, live=has_body(value, scope.live))
         ops = code.ops
         key = code.keys[0]
 

@@ -30,6 +30,8 @@ __all__ = [
     "ToText",
     "free_names",
     "has_body",
+    "loop_of",
+    "sure_names",
 ]
 
 FUNCTIONS = ("first", "last", "rest", "trunc", "strip", "trim", "length", "strlen", "reverse")
@@ -205,6 +207,34 @@ def _children(tree: Element | Expression) -> Iterator[Element | Expression]:
                 yield from stage
 
 
-def has_body(tree: Expression) -> bool:
-    """Say whether an expression may give a template that is still to be printed."""
-    return isinstance(tree, Body | Include) or any(has_body(child) for child in _children(tree))  # type: ignore[arg-type]
+def sure_names(tree: Element | Expression) -> Iterator[str]:
+    """Give the names that printing a tree surely reads: none from a branch, a body or the rest of a condition."""
+    match tree:
+        case Name(name):
+            yield name
+        case Body():
+            pass
+        case If(branches):
+            yield from sure_names(branches[0].test)
+        case Logic(_, values):
+            yield from sure_names(values[0])
+        case Tag(value):
+            yield from sure_names(value)
+        case _:
+            for child in _children(tree):
+                yield from sure_names(child)
+
+
+def has_body(tree: Expression, live: frozenset[str] = frozenset()) -> bool:
+    """Say whether an expression may give a template that is still to be printed; ``live`` names may hold one."""
+    if isinstance(tree, Name):
+        return tree.name in live
+    return isinstance(tree, Body | Include) or any(has_body(child, live) for child in _children(tree))  # type: ignore[arg-type]
+
+
+def loop_of(tree: Expression) -> tuple[Expression, Body] | None:
+    """Give the value and the body of the usual loop: one body with one name over one value."""
+    match tree:
+        case Map((value,), ((Body((_,)) as body,),)):
+            return value, body
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from promptkit.renderers._st_expressions import CONSTANTS, DIRECTIVES, ExpressionParser, Stop
+from promptkit.renderers._st_expressions import DIRECTIVES, ExpressionParser, Stop
 from promptkit.renderers._st_lexer import TagError
 from promptkit.renderers._st_literals import LiteralGroups
 from promptkit.renderers._st_nodes import (
@@ -16,6 +16,7 @@ from promptkit.renderers._st_nodes import (
     Indented,
     Literal,
     Map,
+    Member,
     Name,
     Newline,
     Tag,
@@ -43,7 +44,8 @@ class Parser(ExpressionParser):
         super().__init__(source, start, end, compat=compat, literal=literal)
         self.groups = LiteralGroups(self.lexer) if literal else None
         blank = r"[ \t\r\n]*"
-        self._plain_tag = re.compile(f"{re.escape(start)}{blank}([A-Za-z0-9_-]+){blank}{re.escape(end)}")
+        name = "[A-Za-z0-9_-]+"
+        self._plain_tag = re.compile(f"{re.escape(start)}{blank}({name}(?:\\.{name})*){blank}{re.escape(end)}")
 
     def parse(self) -> Syntax:
         """Parse the whole source.
@@ -119,10 +121,8 @@ class Parser(ExpressionParser):
     # Tags
 
     def _tag_or_text(self, at: int) -> Element | Stop:
-        plain = self._plain_tag.match(self.source, at)
-        if plain and plain[1] not in DIRECTIVES and plain[1] not in CONSTANTS and self._is_name(plain[1]):
-            self.lexer.position = plain.end()
-            return Tag(Name(plain[1], plain.start(1)), (), at, plain.end())
+        if (plain := self._plain_tag.match(self.source, at)) and (tag := self._plain(plain)):
+            return tag
         if self.groups and (doubled := self.groups.doubled(at)):
             return doubled
         depth = self.depth
@@ -131,6 +131,25 @@ class Parser(ExpressionParser):
         except TagError as problem:
             self.depth = depth
             return self._recover(at, problem)
+
+    def _plain(self, found: re.Match[str]) -> Tag | None:
+        """Read a tag of nothing but a name and properties, which is most tags, without the lexer."""
+        offset = found.start(1)
+        name, *path = found[1].split(".")
+        if self._is_reserved(name) or not self._is_name(name):
+            return None
+        value: Expression = Name(name, offset)
+        if path:
+            steps = []
+            for step in path:
+                offset += len(name) + 1
+                name = step
+                if step.startswith("_") or (self.compat and self._is_reserved(step)):
+                    return None
+                steps.append((step, offset))
+            value = Member(value, tuple(steps), found.start(1))
+        self.lexer.position = found.end()
+        return Tag(value, (), found.start(), found.end())
 
     def _recover(self, at: int, problem: TagError) -> Element:
         """Take a delimiter that opens no tag as text, or say what is wrong with the tag."""

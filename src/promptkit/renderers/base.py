@@ -7,9 +7,9 @@ a value becomes text.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 from itertools import islice
 from threading import Lock
 from typing import NamedTuple, Protocol, TypeVar
@@ -113,7 +113,7 @@ class TemplateRenderer(ABC):
             raise TemplateError(f"The template must be text, not {type(source).__name__!r}. Pass a str.")
         if len(source) > CACHED_SOURCE_CHARS:
             return self.parse(source)
-        return _cache.get(self, source)
+        return _compiled(self, source)
 
     def apply(self, source: str, variables: Mapping[str, object]) -> str:
         """Compile and render in one step."""
@@ -128,42 +128,24 @@ class _Entry:
         self.lock = Lock()
 
 
-class _Cache:
-    """Keep the compiled forms used last; parse a source once even when threads ask for it together."""
-
-    __slots__ = ("_entries", "_lock")
-
-    def __init__(self) -> None:
-        self._entries: OrderedDict[tuple[TemplateRenderer, str], _Entry] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, renderer: TemplateRenderer, source: str) -> CompiledTemplate:
-        key = (renderer, source)
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                entry = self._entries[key] = _Entry()
-                if len(self._entries) > CACHE_SIZE:
-                    self._entries.popitem(last=False)
-            else:
-                self._entries.move_to_end(key)
-        if entry.form is None:
-            with entry.lock:
-                if entry.form is None:
-                    entry.form = self._parse(key, entry)
-        return entry.form
-
-    def _parse(self, key: tuple[TemplateRenderer, str], entry: _Entry) -> CompiledTemplate:
-        try:
-            return key[0].parse(key[1])
-        except BaseException:
-            with self._lock:
-                if self._entries.get(key) is entry:
-                    del self._entries[key]
-            raise
+@lru_cache(CACHE_SIZE)
+def _entry(renderer: TemplateRenderer, source: str) -> _Entry:  # noqa: ARG001 - the key
+    return _Entry()
 
 
-_cache = _Cache()
+_second_look = Lock()
+
+
+def _compiled(renderer: TemplateRenderer, source: str) -> CompiledTemplate:
+    form = _entry(renderer, source).form
+    if form is None:
+        with _second_look:  # threads that missed together were given an entry each; now they find the same one
+            entry = _entry(renderer, source)
+        with entry.lock:
+            form = entry.form
+            if form is None:
+                form = entry.form = renderer.parse(source)
+    return form
 
 
 class Place(NamedTuple):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from operator import itemgetter
 
 from attrs import field, frozen
 
 from promptkit._frozen import FrozenDict, Value
 from promptkit.errors import PromptkitError, TemplateError
 from promptkit.renderers._st_code import Rules
-from promptkit.renderers._st_fill import Fill, Filler, UnfitError
+from promptkit.renderers._st_fill import Fill, UnfitError
 from promptkit.renderers._st_layout import Layout
-from promptkit.renderers._st_nodes import FUNCTIONS, INDEXES, If, Indented, Tag, Template, free_names
+from promptkit.renderers._st_nodes import FUNCTIONS, INDEXES, Newline, Text, free_names, sure_names
 from promptkit.renderers._st_parser import Parser, Syntax
 from promptkit.renderers._st_rendering import Op, Rendering
+from promptkit.renderers._st_slots import Filler
 from promptkit.renderers.base import (
     TemplateRenderer,
     ValidationMode,
@@ -24,9 +26,6 @@ from promptkit.renderers.base import (
 )
 
 __all__ = ["StringTemplate", "StringTemplateRenderer"]
-
-_PLAIN = (dict, FrozenDict)
-"""The mappings whose ``[]`` gives what they hold and nothing else."""
 
 
 @frozen(eq=False)
@@ -45,8 +44,9 @@ class StringTemplate:
     literals: tuple[str, ...]
     """The groups that ``literal_braces`` took as text, in order."""
     _places: Mapping[str, int] = field(repr=False)
-    _needed: frozenset[str] | None = field(repr=False)
-    """The names to look for before filling; nothing if filling reads them all."""
+    _count: int = field(repr=False)
+    _unsure: Callable[[Mapping[str, object]], object] | None = field(repr=False)
+    """Raise `KeyError` if a name is not given that filling may not come to."""
     _fill: Filler | None = field(repr=False)
     _ops: Callable[[], tuple[Op, ...]] = field(repr=False)
 
@@ -55,9 +55,12 @@ class StringTemplate:
 
     def render(self, variables: Mapping[str, object], /) -> str:
         """Fill in the variables."""
-        if self._fill is not None and type(variables) in _PLAIN:
+        kind = type(variables)
+        if self._fill is not None and (kind is dict or kind is FrozenDict):
             try:
-                if "." not in "".join(variables) and (self._needed is None or self._needed <= variables.keys()):
+                if self._unsure is not None:
+                    self._unsure(variables)
+                if len(variables) == self._count or "." not in "".join(variables):
                     return self._fill(variables)
             except Exception:  # noqa: BLE001, S110 - the careful way finds it again, and says what it is
                 pass
@@ -160,11 +163,14 @@ class StringTemplateRenderer(Value, TemplateRenderer):
         """Parse a source into its compiled form."""
         syntax = Parser(source, self.start, self.end, compat=self.compat, literal=self.literal_braces).parse()
         places: dict[str, int] = {}
-        for element in syntax.template:
-            for name, offset in free_names(element):
+        tags = [element for element in syntax.template if not isinstance(element, Text | Newline)]
+        for tag in tags:
+            for name, offset in free_names(tag):
                 places.setdefault(name, offset)
         if self.compat:  # there these two never mean a variable, and a function's name never must be given
             places = {name: offset for name, offset in places.items() if name not in INDEXES}
+        sure = {name for tag in tags for name in sure_names(tag)}
+        unsure = [name for name in places if name not in sure]
         optional = tuple([name for name in places if self.compat and name in FUNCTIONS])
         return StringTemplate(
             source=syntax.source,
@@ -173,7 +179,8 @@ class StringTemplateRenderer(Value, TemplateRenderer):
             optional_variables=optional,
             literals=syntax.literals,
             places=places,
-            needed=None if _reads_all(syntax.template) else frozenset(places),
+            count=len(places),
+            unsure=itemgetter(*unsure) if unsure else None,
             fill=self._filler(syntax),
             ops=cache(lambda: Layout(syntax.source, self.rules).program(syntax.template)),
         )
@@ -187,12 +194,6 @@ class StringTemplateRenderer(Value, TemplateRenderer):
 
 def _is_delimiter(delimiter: str) -> bool:
     return len(delimiter) == 1 and not (f"_{delimiter}".isidentifier() or delimiter.isspace() or delimiter in '-\\"')
-
-
-def _reads_all(template: Template) -> bool:
-    """Say whether printing looks at every name: no branch and no option leaves one out."""
-    tags = (element.element if isinstance(element, Indented) else element for element in template)
-    return not any(isinstance(tag, If) or (isinstance(tag, Tag) and tag.options) for tag in tags)
 
 
 def _parsed(renderer: StringTemplateRenderer, source: str) -> StringTemplate:
