@@ -164,14 +164,14 @@ class ChatPromptTemplate(Value):
             raise TemplateError(f"options of a ChatPromptTemplate must be ChatOptions, not {self.options!r:.80}")
 
     def _part(self, part: Any, index: int) -> Any:
-        if hasattr(part, "create_messages") and hasattr(part, "variables"):
-            return part
         if isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str):
             kind = _ROLES.get(part[0])
             if kind is None:
                 other = _FOREIGN_ROLES.get(part[0], "one of system, user, assistant")
                 raise TemplateError(f"part {index} has the unknown role {part[0]!r}; write {other!r}")
             return kind(part[1], renderer=self.renderer, template_name=self.template_name)
+        if hasattr(part, "create_messages") and hasattr(part, "variables"):
+            return part
         if hasattr(part, "message_type"):
             return check_message(part, f"part {index}")
         raise TemplateError(

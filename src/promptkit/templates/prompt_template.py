@@ -26,7 +26,7 @@ TemplateSource = str | TextResource | tuple[PartTemplate, ...]
 
 def _source(value: str | TextResource | Iterable[PartTemplate]) -> TemplateSource:
     """Bring template text, a text resource or parts to the form that is kept."""
-    if isinstance(value, str | TextResource):
+    if type(value) is str or isinstance(value, (str, TextResource)):
         return value
     if isinstance(value, Iterable) and not isinstance(value, Mapping | bytes):
         return tuple(value)
