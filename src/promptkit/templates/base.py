@@ -238,6 +238,22 @@ class BasePromptTemplate(ABC, Nestable):
         """Fill in the template as one message, in a tuple."""
         return (self.create_message(model),)
 
+    def _shortcut(self) -> Callable[[Mapping[str, Any]], Message]:
+        """Give the shortest way from variables to the message: past the methods that no subclass has replaced."""
+        kind, base = type(self), BasePromptTemplate
+        own = kind.create_message is not base.create_message or kind.render is not base.render
+        if own or isinstance(self._compiled, CompiledParts) or self._given:
+            return self.create_message
+        render, make = self._compiled.render, self._make
+
+        def shortcut(variables: Mapping[str, Any]) -> Message:
+            try:
+                return make(render(variables))
+            except Exception:  # noqa: BLE001 - the long way says what went wrong, and where
+                return self.create_message(variables)
+
+        return shortcut
+
     def _fail(self, error: Exception) -> NoReturn:
         if isinstance(error, TemplateError):
             raise error.named(self._label)

@@ -285,7 +285,7 @@ class ChatPromptTemplate(Value):
 
 def _step(part: Any) -> tuple[bool, Callable[[Variables], Any]]:
     if getattr(type(part), "create_messages", None) is BasePromptTemplate.create_messages:
-        return True, part.create_message
+        return True, part._shortcut()
     fill = getattr(part, "create_messages", None)
     return (True, lambda _: part) if fill is None else (False, fill)
 
