@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from math import ceil
 from typing import Protocol
 
 from attrs import frozen
@@ -29,11 +31,13 @@ class TokenCounter(Protocol):
 class ApproximateTokenCounter(Value):
     """Estimate tokens by the length of the text, without any vocabulary.
 
-    Text of Latin script is taken at ``chars_per_token``, Chinese, Japanese and Korean characters at one token each; a
-    medium costs a constant, since its bytes are not text.
+    Against the vocabularies cl100k_base and o200k_base, the estimate of a text is off by so much: Latin scripts -5 to
+    +40 %, Cyrillic -10 to +90 %, Arabic and Thai -45 to +70 %, Hindi -45 to +130 %, Chinese, Japanese and Korean -20 to
+    +50 %, emoji -10 to +50 %, code 0 to +35 %, JSON -25 to 0 %, base64 0 to +15 %. Media cost a constant, whatever
+    their bytes.
 
     Args:
-        chars_per_token: Characters of Latin text per token.
+        chars_per_token: Latin letters and blanks per token.
         tokens_per_message: Tokens of framing for each message.
         tokens_per_media: Tokens of an image, sound, film or document, or a function from the `Media` to them.
         overhead: Tokens of a conversation beside its messages.
@@ -53,10 +57,32 @@ class ApproximateTokenCounter(Value):
         return message_tokens(message, self._text, per_message=self.tokens_per_message, per_media=self.tokens_per_media)
 
     def _text(self, text: str) -> int:
-        if not text:
-            return 0
-        dense = 0 if text.isascii() else sum("\u2e80" <= char <= "\uffef" or char > "\U00020000" for char in text)
-        return dense - int(-(len(text) - dense) // self.chars_per_token)
+        data = text.encode("utf-8", "surrogatepass")
+        tokens = 0.0
+        if len(data) >= _LONG_RUN and (found := re.findall(_ENCODED, data)):
+            tokens = 0.75 * sum(map(len, found))
+            data = re.sub(_ENCODED, b"", data)
+        letters = len(data) - len(data := data.translate(None, _LETTERS))
+        tokens += letters / self.chars_per_token
+        for lead_bytes, weight in _WEIGHTS:
+            if not data:
+                break
+            tokens += weight * (len(data) - len(data := data.translate(None, lead_bytes)))
+        return ceil(tokens)
+
+
+_LONG_RUN = 40
+_ENCODED = rb"[A-Za-z0-9+/=_-]{%d,}" % _LONG_RUN
+_LETTERS = bytes([*b" ", *range(ord("A"), ord("Z") + 1), *range(ord("a"), ord("z") + 1), *range(0xC2, 0xCA)])
+# Tokens of a character by the first byte of its UTF-8 form, fitted to cl100k_base and o200k_base.
+_WEIGHTS = (
+    (bytes(range(0x80)), 0.5),  # digits, punctuation, line ends
+    (bytes(range(0x80, 0xC0)), 0.0),  # the other bytes of a character
+    (bytes(range(0xC0, 0xE0)), 0.45),  # Greek, Cyrillic, Hebrew, Arabic
+    (bytes(range(0xE0, 0xE1)), 0.7),  # Indic scripts, Thai
+    (bytes(range(0xE1, 0xF0)), 1.0),  # Chinese, Japanese, Korean, symbols
+    (bytes(range(0xF0, 0x100)), 2.5),  # emoji, rare characters
+)
 
 
 def message_tokens(
@@ -70,20 +96,8 @@ def message_tokens(
         per_message: Framing of the message, of each call and of each result.
         per_media: A constant, or a function from the `Media`; its bytes are never taken for text.
     """
-
-    def of_content(content: Content | None) -> int:
-        if content is None or isinstance(content, str):
-            return tokens(content) if content else 0
-        total = 0
-        for part in content:
-            if isinstance(part, Media):
-                total += per_media(part) if callable(per_media) else per_media
-            else:
-                total += tokens(str(part.payload) if isinstance(part, Opaque) else part.text)
-        return total
-
     builtin = as_builtin(message)
-    total = per_message + of_content(builtin.content)
+    total = per_message + _content_tokens(builtin.content, tokens, per_media)
     if builtin.name:
         total += tokens(builtin.name)
     if isinstance(builtin, AssistantMessage):
@@ -92,5 +106,19 @@ def message_tokens(
             total += per_message + tokens(call.name or "") + tokens(call.arguments or "")
     elif isinstance(builtin, ToolResponseMessage):
         for response in builtin.responses:
-            total += per_message + tokens(response.name or "") + of_content(response.content)
+            total += per_message + tokens(response.name or "") + _content_tokens(response.content, tokens, per_media)
+    return total
+
+
+def _content_tokens(
+    content: Content | None, tokens: Callable[[str], int], per_media: int | Callable[[Media], int]
+) -> int:
+    if content is None or isinstance(content, str):
+        return tokens(content) if content else 0
+    total = 0
+    for part in content:
+        if isinstance(part, Media):
+            total += per_media(part) if callable(per_media) else per_media
+        else:
+            total += tokens(str(part.payload) if isinstance(part, Opaque) else part.text)
     return total

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import base64
 import copy
+import json
 import os
 import pickle
+import random
 import shutil
 import subprocess
 import sys
 import threading
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -49,9 +53,14 @@ def vocabularies() -> Path:
     return Path(next(iter(spec.submodule_search_locations)), "core", "_static", "tiktoken_cache")
 
 
-@pytest.fixture(scope="module")
+@cache
+def vocabulary(encoding: str) -> TiktokenCounter:
+    return TiktokenCounter(encoding, vocabularies())
+
+
+@pytest.fixture
 def tiktoken() -> TiktokenCounter:
-    return TiktokenCounter("cl100k_base", vocabularies())
+    return vocabulary("cl100k_base")
 
 
 @pytest.mark.parametrize("row", [row for row in CASES if row["id"] not in ITS_OWN], ids=lambda row: row["id"])
@@ -247,3 +256,30 @@ def test_what_is_no_counter_or_no_message_is_refused() -> None:
         count_tokens([], 3)  # type: ignore[arg-type]
     with pytest.raises(PromptError, match=r"messages\[0\]"):
         count_tokens(["text"], "messages")  # type: ignore[list-item]
+
+
+TEXTS = {
+    "english": ("Nobody likes to read an answer that forgot the question, so the current turn always stays. " * 3, -0.05, 0.4),
+    "german": ("Niemand liest gern eine Antwort, die die Frage vergessen hat, deshalb bleibt die aktuelle Runde. " * 3, -0.05, 0.4),
+    "russian": ("Никому не нравится читать ответ, который забыл вопрос, поэтому текущая реплика остаётся. " * 3, -0.1, 0.9),
+    "arabic": ("لا أحد يحب قراءة إجابة نسيت السؤال، لذلك تبقى الجولة الحالية دائما. " * 3, -0.45, 0.7),
+    "thai": ("ไม่มีใครชอบอ่านคำตอบที่ลืมคำถาม ดังนั้นรอบปัจจุบันจะยังคงอยู่เสมอ " * 3, -0.45, 0.7),
+    "hindi": ("किसी को भी ऐसा उत्तर पढ़ना पसंद नहीं जो प्रश्न भूल गया हो। " * 3, -0.45, 1.3),
+    "chinese": ("没有人喜欢读忘记了问题的回答，因此当前回合始终保留。" * 3, -0.2, 0.5),
+    "japanese": ("質問を忘れた答えを読みたい人はいないので、現在のターンは常に残ります。" * 3, -0.2, 0.5),
+    "korean": ("질문을 잊은 답변을 읽고 싶어하는 사람은 없으므로 현재 차례는 항상 남습니다. " * 3, -0.2, 0.5),
+    "code": (Path(__file__).read_text("utf-8")[:1_200], 0, 0.35),
+    "json": (json.dumps([{"id": n, "city": "Oslo", "temperature": 3.5 + n, "tags": ["a", "b"]} for n in range(30)]), -0.25, 0),
+    "base64": (base64.b64encode(random.Random(1).randbytes(3_000)).decode(), 0, 0.15),
+    "emoji": ("🙂🚀🎉🦄🔥👍😂🤖🌍💡" * 3, -0.1, 0.5),
+}  # fmt: skip
+"""Texts, and how much too low and too high their estimate may be, as `ApproximateTokenCounter` states it."""
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])
+def test_an_estimate_is_off_by_what_is_stated(encoding: str, kind: str) -> None:
+    text, low, high = TEXTS[kind]
+    estimate = ApproximateTokenCounter(tokens_per_message=0).count(UserMessage(text))
+    error = estimate / vocabulary(encoding).count_text(text) - 1
+    assert low <= error <= high

@@ -41,8 +41,11 @@ _SYSTEM = Item("system")
 _ANSWER = Item("assistant")
 
 
-def describe(message: Message, place: str = "message") -> Item:
+def describe(message: Message, index: int = 0) -> Item:
     """Describe a message to the selection.
+
+    Args:
+        index: Where it stands, for the error.
 
     Raises:
         PromptError: It is no message.
@@ -53,7 +56,7 @@ def describe(message: Message, place: str = "message") -> Item:
     if kind is SystemMessage:
         return _SYSTEM
     if kind is not AssistantMessage and kind is not ToolResponseMessage:
-        message = as_builtin(check_message(message, place))
+        message = as_builtin(check_message(message, f"messages[{index}]"))
     if isinstance(message, AssistantMessage):
         if not message.tool_calls and not message.invalid_tool_calls:
             return _ANSWER

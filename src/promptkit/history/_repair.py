@@ -10,7 +10,7 @@ from attrs import define, evolve, field, frozen
 
 from promptkit.history._messages import describe, is_empty, says_nothing, without_blanks
 from promptkit.history.merge import merged
-from promptkit.history.select import Item, link_responses, merge_runs
+from promptkit.history.select import Item, exchanges, link_responses, merge_runs
 from promptkit.messages import AssistantMessage, BuiltinMessage, Message, ToolResponseMessage, as_builtin
 
 __all__ = ["REPAIRS", "FindingKind", "Patient", "Piece"]
@@ -63,7 +63,7 @@ class Patient:
     @classmethod
     def admit(cls, messages: Sequence[Message], refuses: frozenset[FindingKind]) -> Self:
         """Take messages in as they are."""
-        pieces = [Piece(at, message, describe(message, f"messages[{at}]")) for at, message in enumerate(messages)]
+        pieces = [Piece(at, message, describe(message, at)) for at, message in enumerate(messages)]
         return cls(pieces, refuses)
 
     def note(self, kind: FindingKind, piece: Piece, text: str) -> None:
@@ -142,12 +142,8 @@ def _rename(patient: Patient) -> None:
         return
     fresh = _FreshIds(call_id for piece in patient.pieces for call_id in piece.item.calls)
     seen: set[str] = set()
-    at = 0
-    while at < len(patient.pieces):
-        piece = patient.pieces[at]
-        end = at + 1
-        while end < len(patient.pieces) and patient.pieces[end].item.role == "tool":
-            end += 1
+    for run in exchanges([piece.item for piece in patient.pieces]):
+        piece = patient.pieces[run.start]
         own: set[str] = set()
         names = {}
         for position, call_id in enumerate(piece.item.calls):
@@ -160,11 +156,10 @@ def _rename(patient: Patient) -> None:
             own.add(call_id)
         seen |= own
         if names:
-            links = link_responses(piece.item, [result.item for result in patient.pieces[at + 1 : end]])
-            patient.pieces[at] = _renamed_calls(piece, names)
-            for offset, link in enumerate(links, at + 1):
-                patient.pieces[offset] = _renamed_responses(patient.pieces[offset], link, names)
-        at = end
+            links = link_responses(piece.item, [patient.pieces[at].item for at in run[1:]])
+            patient.pieces[run.start] = _renamed_calls(piece, names)
+            for at, link in zip(run[1:], links, strict=True):
+                patient.pieces[at] = _renamed_responses(patient.pieces[at], link, names)
 
 
 class _FreshIds:

@@ -36,7 +36,7 @@ __all__ = [
     "count_tokens",
 ]
 
-_BUILTINS = (UserMessage, AssistantMessage, ToolResponseMessage, SystemMessage)
+_BUILTINS = frozenset((UserMessage, AssistantMessage, ToolResponseMessage, SystemMessage))
 _LONG_TEXT = 1_000  # characters above which a memo keeps a digest instead of the text
 
 
@@ -144,7 +144,7 @@ class ListTokenCounter(_Remembering):
         def counted() -> int:
             return max(0, self.count_all([message]) - self.overhead)
 
-        return self._memo.get(message, counted) if isinstance(message, _BUILTINS) else counted()
+        return self._memo.get(message, counted) if type(message) in _BUILTINS else counted()  # type: ignore[arg-type]
 
     def count_all(self, messages: Sequence[Message]) -> int:
         """Measure a whole list."""
@@ -254,44 +254,54 @@ class Meter:
     """Measure messages for one operation, whatever counts them, and check what comes back."""
 
     def __init__(self, counter: CounterLike) -> None:
-        self._counter = _as_counter(counter)
+        self._counter: Any = _as_counter(counter)
 
     @property
     def overhead(self) -> int:
         """Tokens of a conversation beside its messages."""
-        return self._asked(lambda: self._counter.overhead, "overhead")
+        try:
+            return _checked(self._counter.overhead, "overhead")
+        except Exception as error:
+            raise _failed(error, "overhead") from error
 
     @property
     def exact(self) -> Callable[[Sequence[Message]], int] | None:
         """Measure a whole list, where that is more than the sum; no messages measure 0."""
-        whole = getattr(self._counter, "count_all", None)
-        if whole is None:
-            return None
-        return lambda messages: self._asked(lambda: whole(messages), f"{len(messages)} messages") if messages else 0
+        return self._measure if hasattr(self._counter, "count_all") else None
 
-    def size(self, message: Message, place: str) -> int:
-        """Count one message."""
-        check_message(message, place)
-        return self._asked(lambda: self._counter.count(message), place)
+    def _measure(self, messages: Sequence[Message]) -> int:
+        if not messages:
+            return 0
+        place = f"{len(messages)} messages"
+        try:
+            return _checked(self._counter.count_all(messages), place)
+        except Exception as error:
+            raise _failed(error, place) from error
+
+    def size(self, message: Message, index: int) -> int:
+        """Count the message at an index."""
+        if type(message) not in _BUILTINS:
+            check_message(message, f"messages[{index}]")
+        try:
+            size = self._counter.count(message)
+        except Exception as error:
+            raise _failed(error, f"messages[{index}]") from error
+        return size if type(size) is int and size >= 0 else _checked(size, f"messages[{index}]")
 
     def total(self, messages: Sequence[Message]) -> int:
         """Count a conversation; no messages are 0."""
         if self.exact is not None or not messages:
             return self.exact(messages) if self.exact else 0
-        return self.overhead + sum(self.size(message, f"messages[{at}]") for at, message in enumerate(messages))
+        return self.overhead + sum(self.size(message, at) for at, message in enumerate(messages))
 
-    @staticmethod
-    def _asked(count: Callable[[], int], place: str) -> int:
-        try:
-            value = count()
-        except PromptkitError:
-            raise
-        except Exception as error:
-            raise HistoryError(
-                f"the counter failed at {place}: {type(error).__name__}: {error!s:.80}; it is handed one message, unless it "
-                "is a ListTokenCounter(f)"
-            ) from error
-        return _checked(value, place)
+
+def _failed(error: Exception, place: str) -> PromptkitError:
+    if isinstance(error, PromptkitError):
+        return error
+    return HistoryError(
+        f"the counter failed at {place}: {type(error).__name__}: {error!s:.80}; it is handed one message, unless it is a "
+        "ListTokenCounter(f)"
+    )
 
 
 def _checked(value: Any, place: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from promptkit.content import Content, Opaque
 from promptkit.errors import HistoryError
 from promptkit.history._messages import Kinds, as_sequence, describe, is_empty, matcher
-from promptkit.history.select import Criteria, Item, Test, exchange_runs, link_responses, select_matching
+from promptkit.history.select import Criteria, Item, Test, exchanges, link_responses, select_matching
 from promptkit.history.step import stepwise
 from promptkit.messages import AssistantMessage, Message, ToolResponseMessage, as_builtin
 
@@ -57,7 +57,7 @@ def filter_messages(
     (UserMessage('How warm is it?'), AssistantMessage('I will look.'))
     """
     history = as_sequence(messages)
-    items = [describe(message, f"messages[{index}]") for index, message in enumerate(history)]
+    items = [describe(message, index) for index, message in enumerate(history)]
     include = Criteria(
         _texts(include_names, "include_names"),
         _texts(include_ids, "include_ids"),
@@ -126,9 +126,9 @@ def _listed(items: Sequence[Item], chosen: Iterable[int], goes: Callable[[str | 
 def _paired(items: Sequence[Item], chosen: frozenset[int], goes: Callable[[str | None], bool]) -> Stays:
     """Keep a call with its result when neither goes."""
     stays: dict[int, Sequence[int]] = {}
-    for run in exchange_runs(items.__getitem__, 0, len(items), backward=False):
+    for run in exchanges(items):
         calls = items[run.start].calls
-        if not calls or run.start not in chosen:
+        if run.start not in chosen:
             continue
         alive: list[int] = []
         for at, link in enumerate(link_responses(items[run.start], items[run.start + 1 : run.stop]), run.start + 1):

@@ -38,7 +38,7 @@ def merge_message_runs(messages: Iterable[Message], *, separator: str = "\n") ->
     if not isinstance(separator, str):
         raise HistoryError(f"separator must be a str, not {separator!r:.80}")
     history = as_sequence(messages)
-    keys = [_key(message, f"messages[{index}]") for index, message in enumerate(history)]
+    keys = [_key(message, index) for index, message in enumerate(history)]
     return tuple(
         [
             history[run.start] if len(run) == 1 else merged(history[run.start : run.stop], separator)
@@ -47,8 +47,8 @@ def merge_message_runs(messages: Iterable[Message], *, separator: str = "\n") ->
     )
 
 
-def _key(message: Message, place: str) -> Hashable:
-    item = describe(message, place)
+def _key(message: Message, index: int) -> Hashable:
+    item = describe(message, index)
     free_role = message.metadata.get("role")
     return None if item.role == "tool" else (item.role, getattr(message, "name", None), str(free_role))
 

@@ -19,6 +19,7 @@ __all__ = [
     "Run",
     "Selection",
     "exchange_runs",
+    "exchanges",
     "largest",
     "link_responses",
     "longest_piece",
@@ -108,25 +109,35 @@ def exchange_runs(describe: Describe, start: int, stop: int, *, backward: bool) 
     A call that lacks a result and a result without a call make runs that keep nothing.
     """
     while start < stop:
+        first, end = (stop - 1, stop) if backward else (start, start + 1)
+        item = describe(first)
         if backward:
-            first, end = stop - 1, stop
-            while first > start and describe(first).role == "tool":
+            while item.role == "tool" and first > start:
                 first -= 1
-        else:
-            first, end = start, start + 1
+                item = describe(first)
+        elif item.calls or item.role == "tool":
             while end < stop and describe(end).role == "tool":
                 end += 1
-        item = describe(first)
         if item.role == "tool":
             run = Run(first, end, ())
         elif item.calls:
             run = _exchange(describe, first, end)
-        elif backward and end > first + 1:
+        elif end > first + 1:
             run = Run(first + 1, end, ())
         else:
-            run = Run(first, first + 1, (first,))
+            run = Run(first, end, (first,))
         yield run
         start, stop = (start, run.start) if backward else (run.stop, stop)
+
+
+def exchanges(items: Sequence[Item]) -> Iterator[range]:
+    """Give where each message with calls stands, together with the tool messages directly after it."""
+    for caller, item in enumerate(items):
+        if item.calls:
+            stop = caller + 1
+            while stop < len(items) and items[stop].role == "tool":
+                stop += 1
+            yield range(caller, stop)
 
 
 def _exchange(describe: Describe, caller: int, stop: int) -> Run:

@@ -47,10 +47,10 @@ class _History:
         self.meter = Meter(counter)
 
     def item(self, index: int) -> Item:
-        return describe(self.messages[index], f"messages[{index}]")
+        return describe(self.messages[index], index)
 
     def size(self, index: int) -> int:
-        return self.meter.size(self.messages[index], f"messages[{index}]")
+        return self.meter.size(self.messages[index], index)
 
     def is_user(self, index: int) -> bool:
         return self.item(index).role == "user"
@@ -180,7 +180,7 @@ class _Parts:
         parts = (Text(content),) if isinstance(content, str) else content or ()
 
         def fits(content: Content) -> bool:
-            return self.history.meter.size(_with_content(message, content), f"a part of messages[{index}]") <= room
+            return self.history.meter.size(_with_content(message, content), index) <= room
 
         number = largest(1, len(parts) - 1, lambda number: fits(self._side(parts, number)))
         if number is not None:
