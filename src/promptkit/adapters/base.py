@@ -1,0 +1,199 @@
+"""Share what wire adapters have in common: losses, results, a vendor's own fields, and the reading of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, NoReturn, Protocol, Self
+
+from attrs import field, frozen
+
+from promptkit._frozen import Value, shown
+from promptkit.errors import AdapterError, ModelError, PromptError, ResponseFormatError, UnsupportedContentError
+from promptkit.response import ChatChunk, ChunkAccumulator
+
+__all__ = [
+    "NOTES",
+    "Converted",
+    "EventReader",
+    "Loss",
+    "Losses",
+    "add_own",
+    "damaged",
+    "lose_metadata",
+    "plain",
+    "read_events",
+]
+
+NOTES = frozenset(
+    ("artifact", "class", "id", "metadata", "mime_type", "name", "reasoning", "removed", "role", "spelling", "status")
+)
+"""What a `Loss` may name without changing what the model is asked; chat models pass over these and refuse the rest."""
+
+
+@frozen(repr=False, weakref_slot=False)
+class Loss(Value):
+    """Say what a wire format could not take.
+
+    Args:
+        path: Where it stands, for example ``messages[2].content[0]``.
+        what: What is lost: a field's name, or a feature like ``image`` or ``tools``; those in `NOTES` do no harm.
+        why: The reason, for people.
+
+    >>> Loss("options.top_k", "top_k", "openai has no such option").what
+    'top_k'
+    """
+
+    path: str
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.why}"
+
+
+Losses = list[Loss]
+"""What a conversion collects its losses in."""
+
+
+@frozen(repr=False, weakref_slot=False)
+class Converted(Value):
+    """Hold the body of a request and what it could not take.
+
+    Args:
+        body: The JSON of the vendor's HTTP request; plain dicts and lists, yours to change.
+        losses: What is not in it, in order.
+
+    >>> Converted({"messages": []}).require("openai").body
+    {'messages': []}
+    """
+
+    body: dict[str, Any] = field(hash=False)
+    losses: tuple[Loss, ...] = ()
+
+    def require(self, format: str, *, ignore: frozenset[str] = NOTES) -> Self:
+        """Give the conversion back if nothing is lost but what may be ignored.
+
+        Args:
+            format: The wire format, for the error.
+            ignore: The losses that are allowed, by ``what``; chat models allow `NOTES`.
+
+        Raises:
+            UnsupportedContentError: Something else is lost; the message names all of it, the fields the first.
+        """
+        lost = [loss for loss in self.losses if loss.what not in ignore]
+        if not lost:
+            return self
+        rest = "".join(f"; {loss}" for loss in lost[1:10]) + ("; …" if len(lost) > 10 else "")
+        raise UnsupportedContentError(f"{lost[0].why}{rest}", feature=lost[0].what, format=format, path=lost[0].path)
+
+
+def plain(value: Any, path: str, format: str) -> Any:
+    """Copy a frozen value into plain JSON.
+
+    Raises:
+        AdapterError: It holds bytes, which JSON has no form for.
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(item, f"{path}.{key}", format) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item, f"{path}[{index}]", format) for index, item in enumerate(value)]
+    if isinstance(value, bytes):
+        raise AdapterError(
+            "bytes cannot stand in a request; give them as Media, or as base64 text", format=format, path=path
+        )
+    return value
+
+
+def add_own(body: dict[str, Any], metadata: Mapping[str, Any], vendor: str, path: str, losses: Losses) -> None:
+    """Write a vendor's own fields from metadata into the wire form of a message, part, call or tool.
+
+    ``metadata[vendor]`` holds fields of the wire form that no field of ours stands for, word for word; mappings in it
+    are merged into those already written. What is written from the value itself stays. All other metadata is lost.
+
+    Args:
+        body: The wire form written so far; it is changed.
+        metadata: The value's metadata.
+        vendor: The name of the wire format.
+        path: Where the value stands, for the losses.
+        losses: Where losses go.
+    """
+    own = metadata.get(vendor)
+    if isinstance(own, Mapping) and own:
+        _merge(body, own, vendor, f"{path}.metadata.{vendor}", losses)
+        metadata = {key: value for key, value in metadata.items() if key != vendor}
+    lose_metadata(metadata, vendor, path, losses)
+
+
+def lose_metadata(metadata: Mapping[str, Any], vendor: str, path: str, losses: Losses) -> None:
+    """Note the loss of each metadata."""
+    for key in metadata:
+        losses.append(Loss(f"{path}.metadata.{key}", "metadata", f"{vendor} has no place for the metadata {key!r}"))
+
+
+def _merge(body: dict[str, Any], own: Mapping[str, Any], vendor: str, path: str, losses: Losses) -> None:
+    for key, value in own.items():
+        at = f"{path}.{key}"
+        if key not in body:
+            body[key] = plain(value, at, vendor)
+        elif isinstance(body[key], dict) and isinstance(value, Mapping):
+            _merge(body[key], value, vendor, at, losses)
+        else:
+            losses.append(Loss(at, "metadata", f"{key!r} is written from the value itself"))
+
+
+def damaged(path: str, wanted: str, value: object) -> NoReturn:
+    """Refuse an answer that breaks its own format.
+
+    Raises:
+        ResponseFormatError: Always; it says where the damage is.
+    """
+    raise ResponseFormatError(f"the answer is damaged: {path} must be {wanted}, not {shown(value)}")
+
+
+class EventReader(Protocol):
+    """Turn the events of one stream into chunks, one event at a time; sync and async streams share it."""
+
+    def read(self, event: Any) -> Iterable[ChatChunk]:
+        """Give what is new in one event.
+
+        Raises:
+            ModelError: The event reports an error, or breaks the format.
+        """
+
+    def rest(self) -> Iterable[ChatChunk]:
+        """Give what is known only at the end, whether the stream is whole or broken."""
+
+    def check(self) -> None:
+        """Raise unless the stream ended as its format says.
+
+        Raises:
+            ModelError: It is cut off.
+        """
+
+
+def read_events(reader: EventReader, events: Iterable[Any]) -> Generator[ChatChunk, None, None]:
+    """Give the chunks of a stream of events; closing it closes the events.
+
+    Raises:
+        ModelError: The stream reported an error, broke its format or was cut off; ``partial`` holds what had arrived.
+    """
+    sent: list[ChatChunk] = []
+    try:
+        for event in events:
+            for chunk in reader.read(event):
+                sent.append(chunk)
+                yield chunk
+        reader.check()
+        yield from reader.rest()
+    except (ModelError, PromptError) as error:
+        failure = error if isinstance(error, ModelError) else ResponseFormatError(f"the answer is damaged: {error}")
+        if failure.partial is None:
+            arrived = ChunkAccumulator()
+            arrived.extend(sent)
+            arrived.extend(reader.rest())
+            failure.partial = arrived.partial()
+        raise failure from error.__cause__
+    finally:
+        close = getattr(events, "close", None)
+        if close is not None:
+            close()
