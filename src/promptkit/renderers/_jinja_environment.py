@@ -162,6 +162,16 @@ class OffsetLexer(LexerBase):
 class Generator(CodeGeneratorBase):
     """Print through the environment where missing names are forgiven, and blank ``None`` in ``~``."""
 
+    def visit_Template(self, node: Any, frame: Any = None) -> None:  # noqa: N802 - jinja2's name
+        """Write the module."""
+        self.resolved: set[str] = node.resolved
+        super().visit_Template(node, frame)
+
+    def enter_frame(self, frame: Any) -> None:
+        """Write a frame's beginning, and note the names that it looks up from outside."""
+        super().enter_frame(frame)
+        self.resolved.update(name for action, name in frame.symbols.loads.values() if action == "resolve")
+
     def visit_Output(self, node: Any, frame: Any) -> None:  # noqa: N802 - jinja2's name
         """Write ``{{ a }}`` and text."""
         if not self.environment.forgiving:  # type: ignore[attr-defined]
@@ -294,6 +304,7 @@ class Sandbox(EnvironmentBase):
         try:
             tree = self._parse(source, name, None)
             found = survey(tree, source, self, name, (*stack, name) if name else stack)
+            tree.resolved = found.resolved  # type: ignore[attr-defined]
             if self.keep:
                 self._note_placeholders(tree, source)
             code = self._compile(self._generate(tree, name, None), name or "<template>")
@@ -375,6 +386,10 @@ class Sandbox(EnvironmentBase):
         if formatter is not None:
             return formatter
         return value if self.is_safe_attribute(obj, attribute, value) else self.unsafe_undefined(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Read ``obj[argument]``; a missing argument gives itself, so that the error names it."""
+        return argument if isinstance(argument, self.undefined) else super().getitem(obj, argument)
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Any:
         """Refuse at once: an undefined value could still be tested."""

@@ -19,11 +19,12 @@ __all__ = ["Survey", "Use", "survey"]
 
 @frozen
 class Use:
-    """Hold one place where a template reads a name from outside."""
+    """Hold one place where a template reads a name from outside, itself or through an include (`foreign`)."""
 
     name: str
     offset: int
     required: bool
+    foreign: bool = False
 
 
 @frozen
@@ -48,6 +49,8 @@ class Survey:
         assigned: Names that the text sets for itself and for its blocks.
         accesses: Attribute name → the places where it is read, as offset and dotted path.
         globals: Names of the environment's globals that the text uses.
+        resolved: Names that jinja2's compiler looks up from outside; filled in when the text is compiled. What a text
+            sets anywhere may hide a variable in blocks before, and only the compiler knows where.
         links: Whether it includes, imports or extends other templates.
         parent: The survey of the template that it extends, when that is a constant.
         parent_offset: Where it says so.
@@ -55,8 +58,9 @@ class Survey:
 
     pieces: dict[str, Piece] = Factory(dict)
     assigned: set[str] = Factory(set)
-    accesses: dict[str, list[tuple[int, str]]] = Factory(dict)
+    accesses: dict[str | int, list[tuple[int, str]]] = Factory(dict)
     globals: set[str] = Factory(set)
+    resolved: set[str] = Factory(set)
     links: bool = False
     parent: Survey | None = None
     parent_offset: int = 0
@@ -80,7 +84,7 @@ class Survey:
             if link.parent is not None:
                 piece = [item for item in piece if isinstance(item, Use)]
             for use, level in _flat(chain, piece, index, set()):
-                if use.name not in bound:
+                if use.name not in bound and (use.foreign or use.name in chain[level].resolved):
                     yield use if level == 0 else Use(use.name, self.parent_offset, use.required)
 
 
@@ -183,14 +187,14 @@ class _Walk:
         for node in body:
             self.visit(node, scope)
 
-    def use(self, name: str, offset: int, scope: _Scope, *, required: bool = True) -> None:
+    def use(self, name: str, offset: int, scope: _Scope, *, required: bool = True, foreign: bool = False) -> None:
         known = scope.knows(name)
         if known == "bound":
             return
         if name in self.environment.own_globals:
             self.found.globals.add(name)
             return
-        self.piece.append(Use(name, offset, required and not known))
+        self.piece.append(Use(name, offset, required and not known, foreign))
 
     def bind(self, target: Any, scope: _Scope) -> None:
         kind = type(target).__name__
@@ -236,12 +240,12 @@ class _Walk:
         self.visit(node.node, scope)
 
     def visit_getitem(self, node: Any, scope: _Scope) -> None:
-        if type(node.arg).__name__ == "Const" and isinstance(node.arg.value, str):
+        if type(node.arg).__name__ == "Const" and isinstance(node.arg.value, str | int):
             self.access(node, node.arg.value)
         self.visit(node.node, scope)
         self.visit(node.arg, scope)
 
-    def access(self, node: Any, attribute: str) -> None:
+    def access(self, node: Any, attribute: str | int) -> None:
         self.found.accesses.setdefault(attribute, []).append((node.lineno - 1, _path(node) or f"….{attribute}"))
 
     def visit_filter(self, node: Any, scope: _Scope) -> None:
@@ -285,13 +289,13 @@ class _Walk:
 
     def visit_if(self, node: Any, scope: _Scope) -> None:
         ends: list[_Scope] = []
-        otherwise = _Scope(scope)
+        facts: set[str] = set()  # what the failed tests so far prove given
         for branch in (node, *node.elif_):
-            self.visit(branch.test, otherwise)
-            ends.append(_Scope(otherwise, present=_given(branch.test, truth=True)))
+            self.visit(branch.test, _Scope(scope, present=facts))
+            ends.append(_Scope(scope, present=facts | _given(branch.test, truth=True)))
             self.body(branch.body, ends[-1])
-            otherwise.present |= _given(branch.test, truth=False)
-        ends.append(_Scope(otherwise, present=otherwise.present))
+            facts = facts | _given(branch.test, truth=False)
+        ends.append(_Scope(scope, present=facts))
         self.body(node.else_, ends[-1])
         bound = set.intersection(*(end.bound for end in ends))
         scope.bound |= bound
@@ -342,10 +346,10 @@ class _Walk:
 
     def parameters(self, node: Any, scope: _Scope, *names: str) -> _Scope:
         inner = _Scope(scope, names)
-        for default in node.defaults:
-            self.visit(default, scope)
         for target in node.args:
             self.bind(target, inner)
+        for default in node.defaults:
+            self.visit(default, inner)
         return inner
 
     def visit_block(self, node: Any, scope: _Scope) -> None:
@@ -374,7 +378,7 @@ class _Walk:
 
     def adopt(self, linked: Survey, offset: int, scope: _Scope) -> None:
         for use in linked.uses():
-            self.use(use.name, offset, scope, required=use.required)
+            self.use(use.name, offset, scope, required=use.required, foreign=True)
 
     def link(self, node: Any, scope: _Scope) -> Survey | None:
         self.found.links = True

@@ -17,7 +17,6 @@ from attrs import field, frozen
 
 from promptkit._frozen import FrozenDict, Value, freeze_mapping
 from promptkit.errors import (
-    MissingVariablesError,
     PromptkitError,
     TemplateError,
     TemplateNotFoundError,
@@ -360,11 +359,12 @@ class _JinjaTemplate:
             traceback = traceback.tb_next
         return unit, offset
 
-    def _missing(
-        self, undefined: Any, variables: Mapping[str, object], unit: Unit, offset: int
-    ) -> MissingVariablesError:
+    def _missing(self, undefined: Any, variables: Mapping[str, object], unit: Unit, offset: int) -> TemplateError:
         """Name the missing attribute that ended the render, and those that would have ended it later."""
         _, first = self._path(undefined, offset, variables)
+        if first in variables or ("." not in first and first not in unit.survey.resolved):
+            message = f"{first!r} is read before the template sets it, and setting it hides the variable. Rename one."
+            return fault(TemplateError, message, unit.source, offset, template_name=unit.template.name)
         others: list[str] = []
         forgiving = self.renderer.mutate(validation=ValidationMode.NONE).compile(self.unit.source)
         with suppress(TemplateError):
