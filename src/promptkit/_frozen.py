@@ -176,7 +176,7 @@ def tuple_of(kind: Any, value: object, path: str) -> tuple[Any, ...]:
     items = items_of(value, path)
     for index, item in enumerate(items):
         if not isinstance(item, kind):
-            raise PromptError(f"{path}[{index}] must be a {_name(kind)}, not {shown(item)}")
+            raise PromptError(f"{path}[{index}] is no {_name(kind)}: {shown(item)}")
     return items
 
 
