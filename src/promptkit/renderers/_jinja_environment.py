@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar
 from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -22,23 +21,18 @@ from attrs import frozen
 from promptkit.errors import PromptkitError, TemplateNotFoundError, TemplateSyntaxError
 from promptkit.renderers._jinja_limits import bound_filters, check_format, check_operands, check_widths
 from promptkit.renderers._jinja_names import Survey, survey
+from promptkit.renderers._jinja_undefined import Forgiving, Strict, collecting
 from promptkit.renderers.base import fault, nearest
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.compiler import CodeGenerator as CodeGeneratorBase
     from jinja2.lexer import Lexer as LexerBase
-    from jinja2.runtime import StrictUndefined as StrictBase
-    from jinja2.runtime import Undefined as UndefinedBase
     from jinja2.sandbox import ImmutableSandboxedEnvironment as EnvironmentBase
 else:
-    CodeGeneratorBase = LexerBase = StrictBase = UndefinedBase = EnvironmentBase = object
+    CodeGeneratorBase = LexerBase = EnvironmentBase = object
 
-__all__ = ["Sandbox", "Unit", "build_environment", "collecting"]
-
-collecting: ContextVar[list[Any]] = ContextVar("promptkit_jinja_missing")
-"""The undefined values that a render has touched so far; set while a renderer forgives missing names."""
-
+__all__ = ["Sandbox", "Unit", "build_environment"]
 
 _DICT_ATTRIBUTES = frozenset(dir(dict))
 _PLAIN = frozenset((str, int, float, bool, type(None)))
@@ -53,77 +47,6 @@ class Unit:
     template: Template
     source: str
     survey: Survey
-
-
-class _Message(str):
-    """Carry the undefined value through jinja2's error."""
-
-    __slots__ = ("undefined",)
-    undefined: Any
-
-
-class Strict(StrictBase):
-    """Refuse to stand for a missing name, and say which; a property of ``None`` is false in a condition."""
-
-    __slots__ = ()
-
-    @property
-    def _undefined_message(self) -> str:
-        message = _Message(super()._undefined_message)
-        message.undefined = self
-        return message
-
-    def __bool__(self) -> bool:  # type: ignore[override]
-        return self._undefined_obj is not None and bool(self._fail_with_undefined_error())
-
-    def __getattr__(self, name: str) -> Any:
-        if self._undefined_obj is None and not name.startswith("__"):
-            return self
-        return super().__getattr__(name)
-
-
-class Forgiving(UndefinedBase):
-    """Stand for a missing name in every operation, and remember that it did."""
-
-    __slots__ = ()
-
-    def _touch(self, *_: Any) -> Any:
-        collecting.get().append(self)
-        return self
-
-    def _refuse(self, *_: Any) -> Any:
-        return bool(self._touch() is None)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def __getitem__(self, _: Any) -> Any:
-        return self
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        return self._touch()
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _touch
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __pos__ = __neg__ = __round__ = _touch
-    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _refuse
-
-    def __str__(self) -> str:
-        self._touch()
-        return ""
-
-    def __len__(self) -> int:
-        return int(self._refuse())
-
-    __int__ = __index__ = __len__  # type: ignore[assignment]
-
-    def __float__(self) -> float:  # type: ignore[override]
-        return float(len(self))
-
-    def __iter__(self) -> Iterator[Any]:
-        self._touch()
-        return iter(())
 
 
 class OffsetLexer(LexerBase):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from importlib import resources
@@ -22,7 +22,8 @@ from promptkit.errors import (
     TemplateNotFoundError,
     UnsafeTemplateError,
 )
-from promptkit.renderers._jinja_environment import Sandbox, Unit, build_environment, collecting
+from promptkit.renderers._jinja_environment import Sandbox, Unit, build_environment
+from promptkit.renderers._jinja_undefined import collecting
 from promptkit.renderers._slots import require_mode
 from promptkit.renderers.base import (
     TemplateRenderer,
@@ -52,6 +53,8 @@ def _identity(value: Mapping[str, Any]) -> frozenset[tuple[str, type, object]]:
 
 
 def _root(value: str | Path | None) -> Path | None:
+    if not isinstance(value, str | Path | None):
+        raise TemplateError(f"The directory must be a path, not {value!r:.80}.")
     return None if value is None else Path(value)
 
 
@@ -297,22 +300,24 @@ class _JinjaTemplate:
             seen = collecting.get()
         finally:
             collecting.reset(token)
-        return text, list(dict.fromkeys(self._path(value, 0, variables)[1] for value in seen))
+        paths = [self._path(value, 0, variables) for value in seen if not value._undefined_hint]
+        return text, list(dict.fromkeys(paths))
 
-    def _path(self, undefined: Any, offset: int, variables: Mapping[str, object]) -> tuple[int, str]:
-        """Give the place and the dotted name of a missing attribute: of those that read it, the likeliest."""
+    def _path(self, undefined: Any, offset: int, variables: Mapping[str, object]) -> str:
+        """Give the name of what is missing; for an attribute the dotted name that most likely led there."""
         from jinja2.utils import missing
 
-        name = undefined._undefined_name
-        owner = undefined._undefined_obj
-        places = [place for unit in self._units() for place in unit.survey.accesses.get(name, ())]
-        if not places:
-            return offset, str(name) if owner is missing else f"….{name}"
-        return min(places, key=lambda place: (not self._leads(place[1], variables, owner), abs(place[0] - offset)))
-
-    def _units(self) -> Iterator[Unit]:
-        yield self.unit
-        yield from self.environment.units.values()
+        name, owner = undefined._undefined_name, undefined._undefined_obj
+        if owner is missing:
+            return str(name)
+        units = (self.unit, *self.environment.units.values())
+        places = [place for unit in units for place in unit.survey.accesses.get(name, ())]
+        likeliest = min(
+            places,
+            key=lambda place: (not self._leads(place[1], variables, owner), abs(place[0] - offset)),
+            default=(0, f"….{name}"),
+        )
+        return likeliest[1]
 
     def _leads(self, path: str, variables: Mapping[str, object], owner: object) -> bool:
         root, *names = path.split(".")[:-1] or [""]
@@ -360,9 +365,10 @@ class _JinjaTemplate:
         return unit, offset
 
     def _missing(self, undefined: Any, variables: Mapping[str, object], unit: Unit, offset: int) -> TemplateError:
-        """Name the missing attribute that ended the render, and those that would have ended it later."""
-        _, first = self._path(undefined, offset, variables)
-        if first in variables or ("." not in first and first not in unit.survey.resolved):
+        """Name what was missing and ended the render, and what would have ended it later."""
+        first = self._path(undefined, offset, variables)
+        hidden = first not in unit.survey.resolved or first in variables
+        if hidden and first == undefined._undefined_name:
             message = f"{first!r} is read before the template sets it, and setting it hides the variable. Rename one."
             return fault(TemplateError, message, unit.source, offset, template_name=unit.template.name)
         others: list[str] = []
