@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from promptkit.content import Content, Media, Opaque, Part, Reasoning, Text
+from promptkit.content import Content, Media, Opaque, Part, Reasoning, Text, freeze_content
 from promptkit.messages import (
     AssistantMessage,
     BuiltinMessage,
@@ -110,8 +110,7 @@ def parts() -> SearchStrategy[Part]:
 
 def contents() -> SearchStrategy[Content]:
     """Content: text more often than parts."""
-    several = st.lists(parts(), max_size=4).map(tuple)
-    return st.one_of(texts(), texts(), several)
+    return st.one_of(texts(), texts(), st.lists(parts(), max_size=4).map(freeze_content))
 
 
 def tool_calls(*, arguments: SearchStrategy[str] | None = None) -> SearchStrategy[ToolCall]:
