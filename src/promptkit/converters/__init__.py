@@ -1,0 +1,15 @@
+"""Turn what a model answers into values of your types."""
+
+from __future__ import annotations
+
+from promptkit.converters.base import ConvertedOutput, StructuredOutputConverter
+from promptkit.converters.text import ListOutputConverter
+from promptkit.converters.typed import MapOutputConverter, TypedOutputConverter
+
+__all__ = [
+    "ConvertedOutput",
+    "ListOutputConverter",
+    "MapOutputConverter",
+    "StructuredOutputConverter",
+    "TypedOutputConverter",
+]
