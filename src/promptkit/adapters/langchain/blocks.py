@@ -38,12 +38,12 @@ def standard_blocks(content: str | Iterable[str | Block]) -> list[Block]:
     ]
 
 
-def standard_block(block: Block, index: int = 0) -> Block:
+def standard_block(block: Block, index: int | None = None) -> Block:
     """Give one block in its standard form.
 
     Args:
         block: The block, in any vendor's form.
-        index: Its place in the message; an id is made of it where LangChain invents one.
+        index: Its place in the message: an id is made of it where LangChain invents one. Without it there is no id.
     """
     inner = block.get("value") if block.get("type") == "non_standard" else block
     if not isinstance(inner, Mapping):
@@ -74,8 +74,10 @@ def _data_block(kind: str, fields: Block, extras: Block, block_id: object = None
     return {**found, "extras": rest} if rest else found
 
 
-def _invented_id(block: Block, index: int) -> str:
+def _invented_id(block: Block, index: int | None) -> str | None:
     """Make LangChain's kind of id; the same block at the same place always gets the same one."""
+    if index is None:
+        return None
     from hashlib import sha256
 
     return f"lc_{sha256(f'{index} {_json.dumps(_with_text(block))}'.encode()).hexdigest()[:32]}"
@@ -93,7 +95,7 @@ def _others(block: Block, *known: str, prefix: str = "") -> dict[str, Any]:
     return {prefix + key: value for key, value in block.items() if key not in known}
 
 
-def _from_version_0(block: Block, _: int) -> Block | None:
+def _from_version_0(block: Block, _: int | None) -> Block | None:
     """Read what LangChain wrote before version 1: the place of the data stands in ``source_type``."""
     kind, source = block.get("type"), block.get("source_type")
     if kind not in ("image", "audio", "file"):
@@ -111,7 +113,7 @@ def _from_version_0(block: Block, _: int) -> Block | None:
     return _data_block(kind, fields, _others(block, "type", "source_type", "mime_type", place))
 
 
-def _from_openai(block: Block, index: int) -> Block | None:
+def _from_openai(block: Block, index: int | None) -> Block | None:
     """Read the data blocks of OpenAI's Chat Completions."""
     kind = str(block.get("type"))
     data = block.get({"image_url": "image_url", "input_audio": "input_audio", "file": "file"}.get(kind, ""))
@@ -143,7 +145,7 @@ _ANTHROPIC_SOURCES = {
 }
 
 
-def _from_anthropic(block: Block, _: int) -> Block | None:
+def _from_anthropic(block: Block, _: int | None) -> Block | None:
     """Read Anthropic's images and documents."""
     kind, source = block.get("type"), block.get("source")
     if kind not in ("image", "document") or not isinstance(source, Mapping):
@@ -163,7 +165,7 @@ def _from_anthropic(block: Block, _: int) -> Block | None:
     return {"type": "image" if kind == "image" else "file", **{names[key]: source[key] for key in names}, **rest}
 
 
-def _from_bedrock(block: Block, _: int) -> Block | None:
+def _from_bedrock(block: Block, _: int | None) -> Block | None:
     """Read the blocks of Bedrock Converse and Google that have one key, the kind."""
     if len(block) != 1:
         return None
@@ -191,7 +193,7 @@ def _base64(data: object) -> object:
     return b64encode(data).decode("ascii") if isinstance(data, bytes) else data
 
 
-def _from_google(block: Block, _: int) -> Block | None:
+def _from_google(block: Block, _: int | None) -> Block | None:
     """Read Google's files, calls and code."""
     kind = block.get("type")
     if kind == "file_data" and "file_uri" in block:
@@ -214,7 +216,7 @@ def _from_google(block: Block, _: int) -> Block | None:
     return None
 
 
-_RULES: Sequence[Callable[[Block, int], Block | None]] = (
+_RULES: Sequence[Callable[[Block, int | None], Block | None]] = (
     _from_version_0,
     _from_openai,
     _from_anthropic,

@@ -125,17 +125,23 @@ def get_buffer_string(
 
 def _prefixed(messages: Iterable[BaseMessage], labels: Labels) -> list[str]:
     heads = {kind: f"{label}: " for kind, label in labels.by_class().items()}
-    lines = []
-    for message in messages:
-        kind = type(message)
-        content = message.content
-        if kind not in heads:
-            lines.append(f"{labels.of(message)}: {message.text}{_call_text(message)}")
-        elif kind is AIMessage and (message.additional_kwargs or message.tool_calls):  # type: ignore[attr-defined]
-            lines.append(heads[kind] + message.text + _call_text(message))
-        else:
-            lines.append(heads[kind] + (content if type(content) is str else message.text))
-    return lines
+    caller = heads.pop(AIMessage)
+    # One expression: a call for each message would cost more than all the rest.
+    return [
+        (head + content if type(content := message.content) is str else _line(message, labels))
+        if (head := heads.get(type(message))) is not None
+        else caller + content
+        if type(message) is AIMessage
+        and not message.tool_calls
+        and not message.additional_kwargs
+        and type(content := message.content) is str
+        else _line(message, labels)
+        for message in messages
+    ]
+
+
+def _line(message: BaseMessage, labels: Labels) -> str:
+    return f"{labels.of(message)}: {message.text}{_call_text(message)}"
 
 
 def _call_text(message: BaseMessage) -> str:

@@ -169,7 +169,8 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
         bits |= HAS_USAGE if self.usage_metadata is not None else 0
         return bits | (HAS_POSITION if self.chunk_position is not None else 0)
 
-    def _chosen_id(self, ids: Iterable[str | None]) -> str | None:
+    @staticmethod
+    def choose_id(ids: Iterable[str | None]) -> str | None:
         """Give the first id of a vendor, failing that the first of a run, failing that the first."""
         run = other = None
         for value in ids:

@@ -33,6 +33,7 @@ __all__ = [
     "LanguageModelInput",
     "MessageLike",
     "convert_to_messages",
+    "message_names",
     "message_to_dict",
     "messages_from_dict",
     "messages_to_dict",
@@ -168,12 +169,12 @@ def _of_role(role: Any, content: Any, rest: dict[str, Any], path: str) -> BaseMe
         kind = CLASSES[role]
     if kind is None:
         raise _refused(path, f"the role {role!r:.80} is none of {', '.join(sorted(_PAIR_ROLES))}")
-    given = {name: rest.pop(name) for name in _names(kind) if rest.get(name) is not None}
+    given = {name: rest.pop(name) for name in message_names(kind) if rest.get(name) is not None}
     if "tool_calls" in given:
         given["tool_calls"] = [
             _tool_call(call, f"{path}.tool_calls[{at}]") for at, call in enumerate(given["tool_calls"])
         ]
-    extra = {key: value for key, value in rest.items() if key not in _names(kind)}
+    extra = {key: value for key, value in rest.items() if key not in message_names(kind)}
     extra.update(given.pop("additional_kwargs", {}))
     if role == "developer":
         extra["__openai_role__"] = "developer"
@@ -184,7 +185,8 @@ def _of_role(role: Any, content: Any, rest: dict[str, Any], path: str) -> BaseMe
     return _built(kind, {**given, "content": "" if empty else content, "additional_kwargs": extra}, path)
 
 
-def _names(kind: type[BaseMessage]) -> tuple[str, ...]:
+def message_names(kind: type[BaseMessage]) -> tuple[str, ...]:
+    """Give the names of a message class's fields, in LangChain's order."""
     return _FIELDS.get(kind.type) or _FIELDS[kind.kind]
 
 
@@ -267,7 +269,9 @@ def _write_rest(*names: str) -> Callable[[Any], dict[str, Any]]:
 
 
 _WRITERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
-    name: _write_rest(*_names(kind)[len(_COMMON) :]) if len(_names(kind)) > len(_COMMON) else _write_common
+    name: _write_rest(*message_names(kind)[len(_COMMON) :])
+    if len(message_names(kind)) > len(_COMMON)
+    else _write_common
     for name, kind in CLASSES.items()
 }
 

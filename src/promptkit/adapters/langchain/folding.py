@@ -91,10 +91,12 @@ class BaseMessageChunk(BaseMessage):
             "additional_kwargs": join_mappings(kwargs),
             "response_metadata": join_metadata(metadata),
             "name": _first(chunk.name for chunk in chunks) if bits & _NAME else None,
-            "id": self._chosen_id(chunk.id for chunk in chunks) if bits & _ID else None,
+            "id": self.choose_id(chunk.id for chunk in chunks) if bits & _ID else None,
         }
 
-    def _chosen_id(self, ids: Iterable[str | None]) -> str | None:
+    @staticmethod
+    def choose_id(ids: Iterable[str | None]) -> str | None:
+        """Give the id that a sum has: the first."""
         return _first(ids)
 
     def _derive(self, name: str) -> None:
