@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
@@ -10,12 +10,13 @@ from attrs import frozen
 
 from promptkit import contracts
 from promptkit._frozen import Value
-from promptkit.messages import Message
 from promptkit.prompt import Prompt
 
 __all__ = ["Step", "Stepwise", "stepwise"]
 
 P = ParamSpec("P")
+M = TypeVar("M")
+M_contra = TypeVar("M_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -88,23 +89,23 @@ def _parts(part: Any) -> tuple[Any, ...]:
     raise TypeError(f"{part!r:.80} cannot stand in a chain: give a template, a step, a chat model or a function")
 
 
-class Stepwise(Protocol[P, R_co]):
+class Stepwise(Protocol[M_contra, P, R_co]):
     """Be a history function: with messages it gives its result, without any it gives a `Step`."""
 
     @overload
     def __call__(self, messages: None = None, *args: P.args, **kwargs: P.kwargs) -> Step: ...
     @overload
-    def __call__(self, messages: Iterable[Message], *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __call__(self, messages: M_contra, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
 
-def stepwise(function: Callable[Concatenate[Iterable[Message], P], R_co], kind: type[Step] = Step) -> Stepwise[P, R_co]:
+def stepwise(function: Callable[Concatenate[M, P], R_co], kind: type[Step] = Step) -> Stepwise[M, P, R_co]:
     """Let a history function give a step when it is called without messages; wrong options raise at once."""
 
     @wraps(function)
     def either(messages: Any = None, *args: P.args, **kwargs: P.kwargs) -> Any:
         if messages is not None:
             return function(messages, *args, **kwargs)
-        function((), *args, **kwargs)
+        function((), *args, **kwargs)  # type: ignore[arg-type]  # every family takes no messages
         return kind((lambda value: kind.change(value, lambda given: function(given, *args, **kwargs)),))
 
     return either
