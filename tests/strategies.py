@@ -67,7 +67,8 @@ def _mappings(values: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
 
 def metadata(*, with_bytes: bool = True) -> SearchStrategy[dict[str, Any]]:
     """Metadata, most often none."""
-    return st.just({}) | _mappings(json_values(with_bytes=with_bytes))
+    nothing: SearchStrategy[dict[str, Any]] = st.just({})
+    return st.one_of(nothing, nothing, _mappings(json_values(with_bytes=with_bytes)))
 
 
 def schemas() -> SearchStrategy[dict[str, Any]]:
@@ -179,7 +180,7 @@ def messages() -> SearchStrategy[BuiltinMessage]:
     return st.one_of(user_messages(), assistant_messages(), system_messages(), tool_response_messages())
 
 
-def conversations(*, max_size: int = 5) -> SearchStrategy[tuple[BuiltinMessage, ...]]:
+def conversations(*, max_size: int = 3) -> SearchStrategy[tuple[BuiltinMessage, ...]]:
     """Messages in any order, valid for a vendor or not."""
     return st.lists(messages(), max_size=max_size).map(tuple)
 

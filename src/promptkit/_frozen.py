@@ -329,7 +329,7 @@ class Value:
     def __repr__(self) -> str:
         """Show the positional fields, and of the others those that differ from their default."""
         shown = []
-        for field in attrs.fields(type(self)):  # type: ignore[arg-type]
+        for field in sorted(attrs.fields(type(self)), key=lambda field: field.kw_only):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if not field.kw_only:
                 shown.append(repr(value))

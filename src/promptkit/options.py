@@ -95,6 +95,13 @@ def _definitions(value: Iterable[Any] | Unset | None, name: str = "") -> tuple[T
     return tools
 
 
+def _names(value: Iterable[str]) -> frozenset[str]:
+    names = frozenset(tuple_of(str, value, "removed"))
+    if unknown := names.difference(_CHECKS, ("extra",)):
+        raise PromptError(f"removed names no option of ChatOptions: {', '.join(sorted(map(shown, unknown)))}")
+    return names
+
+
 def _mapping(value: Mapping[str, Any] | Unset | None, name: str = "") -> FrozenDict | None:
     return freeze_mapping(value, name)  # type: ignore[arg-type]
 
@@ -147,12 +154,10 @@ class ChatOptions(Value):
     tool_choice: Literal["auto", "none", "required"] | str | None = field(default=None, kw_only=True, converter=_text)  # noqa: PYI051
     output_schema: FrozenDict | None = field(default=None, kw_only=True, hash=False, converter=_mapping)
     extra: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=_extra)
-    removed: frozenset[str] = field(default=frozenset(), kw_only=True)
+    removed: frozenset[str] = field(default=frozenset(), kw_only=True, converter=_names)
 
     def __attrs_post_init__(self) -> None:
-        removed = set(tuple_of(str, self.removed, "removed"))
-        if unknown := removed.difference(_CHECKS, ("extra",)):
-            raise PromptError(f"removed names no option of ChatOptions: {', '.join(sorted(map(shown, unknown)))}")
+        removed = set(_names(self.removed))
         for name, check in _CHECKS.items():
             value = getattr(self, name)
             if value is UNSET:
