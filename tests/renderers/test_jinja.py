@@ -16,6 +16,7 @@ from jinja2 import pass_context
 
 from promptkit.errors import (
     MissingVariablesError,
+    PromptError,
     TemplateError,
     TemplateSyntaxError,
 )
@@ -72,6 +73,11 @@ def test_missing_names_print_nothing_or_stay(
 def test_every_operation_takes_what_is_missing(expression: str, printed: str) -> None:
     for source in (f"{{{{ {expression} }}}}", f"{{% set y = {expression} %}}{{{{ y }}}}"):
         assert JinjaRenderer(validation=ValidationMode.NONE).apply(source, {}) == printed
+
+
+def test_an_expression_that_fails_over_a_missing_name_is_forgiven() -> None:
+    for mode, printed in ((ValidationMode.NONE, "[]"), (ValidationMode.KEEP, "[{{ x|tojson }}]")):
+        assert JinjaRenderer(validation=mode).apply("[{{ x|tojson }}]", {}) == printed
 
 
 def test_what_forgives_missing_names_forgives_nothing_else() -> None:
@@ -207,6 +213,21 @@ def test_a_value_that_fails_is_placed_and_keeps_its_cause() -> None:
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
+def test_errors_of_ours_pass_as_they_are() -> None:
+    def fail() -> str:
+        raise PromptError("no role")
+
+    with pytest.raises(PromptError, match="no role"):
+        render("{{ f() }}", {"f": fail})
+
+
+def test_a_value_that_is_not_there_for_another_reason_is_no_missing_variable() -> None:
+    with pytest.raises(TemplateError, match="No first item") as caught:
+        render("{{ xs|first }}", {"xs": []})
+
+    assert not isinstance(caught.value, MissingVariablesError)
+
+
 # -- mistakes
 
 
@@ -310,7 +331,9 @@ def test_it_says_what_keeps_it_from_being_pickled(kind: str) -> None:
     assert copy.deepcopy(renderer) is copy.copy(renderer) is renderer
 
 
-@pytest.mark.parametrize("options", [{"filters": [shout]}, {"globals": {1: 2}}, {"templates": {"a": 1}}], ids=repr)
+@pytest.mark.parametrize(
+    "options", [{"filters": [shout]}, {"globals": {1: 2}}, {"templates": {"a": 1}}, {"directory": 1}], ids=repr
+)
 def test_options_of_a_wrong_kind_are_refused(options: Any) -> None:
     with pytest.raises((TemplateError, ValueError)):
         JinjaRenderer(**options)

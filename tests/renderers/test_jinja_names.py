@@ -161,6 +161,19 @@ def test_a_misspelt_attribute_is_an_error_with_its_place() -> None:
     assert "did you mean 'user.name'?" in str(error)
 
 
+class Torn:
+    """An object that can be read once."""
+
+    reads = 0
+
+    @property
+    def x(self) -> dict[str, int]:
+        self.reads += 1
+        if self.reads > 1:
+            raise ValueError("read already")
+        return {}
+
+
 @pytest.mark.parametrize(
     ("source", "missing"),
     [
@@ -171,12 +184,14 @@ def test_a_misspelt_attribute_is_an_error_with_its_place() -> None:
         ("{{ (users|first).nmae }}", "….nmae"),
         ("{{ users|map(attribute='nmae')|join }}", "….nmae"),
         ("{% if users.first.x %}{% endif %}", "users.first"),
+        ("{% if users[0].nmae %}{% endif %}", "users.0.nmae"),
+        ("{{ torn.x.y }}", "torn.x.y"),
         ("{{ none.x }}", "….x"),
     ],
 )
 def test_missing_attributes_of_any_expression_are_named(source: str, missing: str) -> None:
     with pytest.raises(MissingVariablesError) as caught:
-        render(source, {"users": [{"name": "Ada"}]})
+        render(source, {"users": [{"name": "Ada"}], "torn": Torn()})
 
     assert caught.value.missing == (missing,)
 
@@ -189,7 +204,7 @@ def test_the_likeliest_of_two_attributes_of_one_name_is_named() -> None:
 
 
 def test_a_property_of_none_is_false_in_a_condition_and_missing_elsewhere() -> None:
-    source = "{% if user.home.city %}in {{ user.home.city }}{% else %}away{% endif %}"
+    source = "{% if user.home.city %}in {{ user.home.city }}{% elif user.home.city.name %}?{% else %}away{% endif %}"
 
     assert render(source, {"user": {"home": None}}) == "away"
     with pytest.raises(MissingVariablesError):

@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -156,6 +157,15 @@ def test_a_package_is_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         renderer.compile("{% include '../acme_prompts/parts/sign.txt' %}")
     with pytest.raises(TemplateNotFoundError, match="no package 'acme_nothing'"):
         JinjaRenderer(package="acme_nothing").compile("x")
+
+
+def test_a_zipped_package_is_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ZipFile(tmp_path / "acme.zip", "w") as archive:
+        archive.writestr("acme_zipped/__init__.py", "")
+        archive.writestr("acme_zipped/sign.txt", "-- {{ by }}")
+    monkeypatch.syspath_prepend(tmp_path / "acme.zip")
+
+    assert JinjaRenderer(package="acme_zipped").apply("{% include 'sign.txt' %}", {"by": "Ada"}) == "-- Ada"
 
 
 def test_other_templates_have_one_root(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -168,6 +169,38 @@ def test_a_value_without_truth_is_refused_with_its_place() -> None:
         render("a {{#x}}b{{/x}}", {"x": Torn()})
 
     assert caught.value.column == 3
+
+
+class Empty:
+    def __bool__(self) -> bool:
+        return False
+
+
+def test_an_object_is_shown_by_its_truth_and_printed_by_its_text() -> None:
+    source = "{{#x}}[{{.}}]{{/x}}{{^x}}none{{/x}}"
+
+    assert render(source, {"x": Fraction(1, 2)}) == "[1/2]"
+    assert render(source, {"x": Empty()}) == "none"
+
+
+class Closed(dict[str, object]):
+    """A mapping that cannot be read."""
+
+    def __getitem__(self, key: str) -> object:
+        raise RuntimeError("closed")
+
+
+def test_a_mapping_that_fails_is_an_error_of_ours() -> None:
+    with pytest.raises(TemplateError, match="closed"):
+        render("{{a.b}}", {"a": Closed(b=1)})
+
+
+def test_missing_names_outside_of_sections_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    renderer = MustacheRenderer(validation=ValidationMode.WARN)
+
+    assert renderer.apply("{{a.b}}{{#l}}{{c}}{{/l}}{{^d}}!{{/d}}{{a.b}}", {"a": {}, "l": [1]}) == "!"
+    (record,) = caplog.records
+    assert "'a.b', 'd'" in record.getMessage()
 
 
 # -- mistakes

@@ -181,10 +181,6 @@ class Sandbox(EnvironmentBase):
         """Give the lexer."""
         return self.lexer_class(self)
 
-    def handle_exception(self, source: str | None = None) -> Any:  # noqa: ARG002
-        """Let jinja2's errors through; `jinja` places them."""
-        raise  # noqa: PLE0704 - called while one is handled
-
     # -- compiling
 
     def unit(self, name: str, stack: tuple[str, ...] = ()) -> Unit:
@@ -268,22 +264,25 @@ class Sandbox(EnvironmentBase):
 
     # -- rendering
 
-    def mark(self) -> int:
-        """Count the missing names that were touched before an expression."""
-        return len(collecting.get())
+    def mark(self) -> tuple[int, int]:
+        """Count what was seen before an expression."""
+        seen = collecting.get()
+        return len(seen.touched), len(seen.made)
 
-    def printed(self, mark: int, value: Any, written: str) -> Any:
+    def printed(self, mark: tuple[int, int], value: Any, written: str) -> Any:
         """Give an expression's value, or what stands for it when it touched a missing name."""
         seen = collecting.get()
         if isinstance(value, self.undefined):
-            seen.append(value)
+            seen.touched.append(value)
             return written
-        return written if self.keep and len(seen) > mark else value
+        return written if self.keep and len(seen.touched) > mark[0] else value
 
-    def excused(self, mark: int, written: str) -> str:
-        """Give what stands for an expression that failed because of a missing name; let other failures through."""
-        if len(collecting.get()) == mark:
+    def excused(self, mark: tuple[int, int], written: str) -> str:
+        """Give what stands for an expression that failed over a missing name; let other failures through."""
+        seen = collecting.get()
+        if (len(seen.touched), len(seen.made)) == mark:
             raise  # noqa: PLE0704 - called while the failure is handled
+        seen.touched += seen.made[mark[1] :]
         return written
 
     def joined(self, values: Iterable[Any]) -> str:

@@ -209,10 +209,7 @@ class _Walk:
     # -- expressions
 
     def visit_name(self, node: Any, scope: _Scope) -> None:
-        if node.ctx == "load":
-            self.use(node.name, node.lineno - 1, scope)
-        else:
-            scope.bound.add(node.name)
+        self.use(node.name, node.lineno - 1, scope)
 
     def visit_call(self, node: Any, scope: _Scope) -> None:
         callee = node.node

@@ -15,10 +15,21 @@ if TYPE_CHECKING:
 else:
     StrictBase = UndefinedBase = object
 
-__all__ = ["Forgiving", "Strict", "collecting"]
+__all__ = ["Forgiving", "Seen", "Strict", "collecting"]
 
-collecting: ContextVar[list[Any]] = ContextVar("promptkit_jinja_missing")
-"""The undefined values that a render has touched so far; set while a renderer forgives missing names."""
+
+class Seen:
+    """Collect the undefined values of one render: all that were made, and those that something was done with."""
+
+    __slots__ = ("made", "touched")
+
+    def __init__(self) -> None:
+        self.made: list[Any] = []
+        self.touched: list[Any] = []
+
+
+collecting: ContextVar[Seen] = ContextVar("promptkit_jinja_missing")
+"""What the running render has seen; set while a renderer forgives missing names."""
 
 
 class _Message(str):
@@ -55,8 +66,12 @@ class Forgiving(UndefinedBase):
 
     __slots__ = ()
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        collecting.get().made.append(self)
+
     def _touch(self, *_: Any) -> Any:
-        collecting.get().append(self)
+        collecting.get().touched.append(self)
         return self
 
     def _deny(self, *_: Any) -> Any:

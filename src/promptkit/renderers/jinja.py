@@ -23,7 +23,7 @@ from promptkit.errors import (
     UnsafeTemplateError,
 )
 from promptkit.renderers._jinja_environment import Sandbox, Unit, build_environment
-from promptkit.renderers._jinja_undefined import collecting
+from promptkit.renderers._jinja_undefined import Seen, collecting
 from promptkit.renderers._slots import require_mode
 from promptkit.renderers.base import (
     TemplateRenderer,
@@ -294,13 +294,13 @@ class _JinjaTemplate:
 
     def _fill_forgiving(self, variables: Mapping[str, object]) -> tuple[str, list[str]]:
         """Render around what is missing, and name it."""
-        token = collecting.set([])
+        seen = Seen()
+        token = collecting.set(seen)
         try:
             text = self._fill(variables)
-            seen = collecting.get()
         finally:
             collecting.reset(token)
-        paths = [self._path(value, 0, variables) for value in seen if not value._undefined_hint]
+        paths = [self._path(value, 0, variables) for value in seen.touched if not value._undefined_hint]
         return text, list(dict.fromkeys(paths))
 
     def _path(self, undefined: Any, offset: int, variables: Mapping[str, object]) -> str:
