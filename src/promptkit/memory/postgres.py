@@ -152,7 +152,14 @@ class PostgresChatMemoryRepository(BaseRepository):
 
         This connects outside the pool, which would hide for ``timeout`` seconds why a server cannot be reached.
         """
-        with _psycopg().connect(self._conninfo, **self._settings) as connection:
+        psycopg = _psycopg()
+        try:
+            psycopg.conninfo.conninfo_to_dict(self._conninfo)
+        except psycopg.ProgrammingError:  # it quotes what it cannot read, perhaps a password
+            raise MemoryStoreError(
+                "conninfo says no PostgreSQL server; write 'postgresql://user@host/database' or 'host=… dbname=…'"
+            ) from None
+        with psycopg.connect(self._conninfo, **self._settings) as connection:
             if _version(connection) < len(_MIGRATIONS):
                 with connection.transaction():
                     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -275,7 +282,11 @@ def _version(connection: Connection) -> int:
 
 
 def _refuse_closed(connection: Connection | AsyncConnection) -> None:
-    """Refuse, without a trip, a connection that the server has ended while nobody used it."""
+    """Refuse, without a trip, a connection that the server has ended while nobody used it.
+
+    The first read may get the server's last words; then the second meets the end.
+    """
+    connection.pgconn.consume_input()
     connection.pgconn.consume_input()
 
 
