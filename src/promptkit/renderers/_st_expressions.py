@@ -207,7 +207,10 @@ class ExpressionParser(ABC):
             case "{" if may_be_body:
                 return self._body(token, 0)
             case "{":
-                raise TagError("A body alone in a tag would print without its braces: {{ is no escape.", token.start)
+                raise TagError(
+                    "A body alone in a tag would print without its braces, and doubled braces are no escape.",
+                    token.start,
+                )
         found = "the end of the template" if token.kind == "end" else repr(token.text)
         raise TagError(f"Expected an expression, found {found}.", token.start)
 

@@ -30,7 +30,7 @@ from promptkit.renderers._st_nodes import (
     loop_of,
 )
 from promptkit.renderers._st_slots import Filler, Slot, filler_of
-from promptkit.renderers._st_values import elements_of, spread
+from promptkit.renderers._st_values import elements_of, indented, spread
 
 __all__ = ["Fill", "UnfitError"]
 
@@ -127,13 +127,11 @@ class Fill(Code):
         return loop
 
     def _body(self, template: Template, scope: Scope, line: _Line, *, alone: bool) -> Filler:
-        """Compile a body for every element: its first line is what the last element left, or unknown."""
-        if alone and line.begins and line.printed == []:
-            inner = _Line(self, scope, printed=[], begins=True)
-            inner.add_all(template)
-            if inner.begins and inner.printed == [] and inner.always_prints:
-                return inner.filler()
-        inner = _Line(self, scope, printed=None, begins=False)
+        """Compile a body for every element: it begins on the line that the last element left, or on any line."""
+        texts = (element.element if isinstance(element, Indented) else element for element in template)
+        prints = any(isinstance(text, Text) for text in texts)
+        fresh = alone and prints and line.begins and line.printed == [] and isinstance(template[-1], Newline)
+        inner = _Line(self, scope, printed=[] if fresh else None, begins=fresh)
         inner.add_all(template)
         if inner.has_newline and not inner.always_prints:
             raise UnfitError
@@ -150,8 +148,8 @@ class _Line:
         """Whether the line holds anything: known, told by these slots, or unknown."""
         self.begins = begins
         """Whether the output is at the start of a line for certain."""
-        self.after_newline = False
-        """Whether a newline or an indent came just before."""
+        self.after_newline: bool | None = False
+        """Whether a newline or an indent came just before; unknown behind an if that may have ended with one."""
         self.has_newline = False
         self.always_prints = False
         self._text: list[str] = []
@@ -179,7 +177,7 @@ class _Line:
             case Newline():
                 self.add_newline()
             case Indented(indent, Text(text)):
-                self._add_text(indent + text)
+                self._add_text(indented(text, indent, first=True, later=True))
             case Indented(_, Newline()):
                 self.after_newline = True
                 self.add_newline()
@@ -203,7 +201,7 @@ class _Line:
         self.has_newline = True
         if self.after_newline or self.printed is True:
             self._text.append("\n")
-        elif self.printed is None:
+        elif self.printed is None or self.after_newline is None:
             raise UnfitError
         elif self.printed:
             assert not self._text  # text would have told that the line is not empty
@@ -239,6 +237,7 @@ class _Line:
     def _add_if(self, node: If, *, ends_line: bool) -> None:
         """Add an if as one slot; a newline right behind it goes into its branches, each of which knows its line."""
         branches = [(test, self._branch(template)) for test, template in node.branches]
+        last = branches[-1][1]
         for _, branch in branches[:-1]:
             branch.after_newline = False  # StringTemplate jumps to the end of the if in between
         if node.branches[-1].test != Literal(value=True):
@@ -249,7 +248,7 @@ class _Line:
         lines = [branch for _, branch in branches]
         outer = self.printed
         self._add_slot(self._choice(branches))
-        self.after_newline = ends_line
+        self.after_newline = True if ends_line else None if last.after_newline is not False else False
         self.begins = all(line.begins for line in lines)
         self.always_prints = self.always_prints or all(line.always_prints for line in lines)
         if all(line.printed is True for line in lines):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptkit.errors import TemplateError
 from promptkit.renderers._st_code import Code, Getter, Rules, Scope
 from promptkit.renderers._st_nodes import (
     INDEXES,
@@ -28,6 +29,7 @@ from promptkit.renderers._st_nodes import (
 )
 from promptkit.renderers._st_rendering import BodyCode, Op, Rendering
 from promptkit.renderers._st_values import Cut, Keep, elements_of, spread
+from promptkit.renderers.base import fault, place_of
 
 __all__ = ["Layout"]
 
@@ -94,7 +96,7 @@ class Layout(Code):
                 return self._indented(indent, inner, scope), _OTHER
             case Tag():
                 used = [element.value, *(option for _, option in element.options)]
-                return self._kept(self._tag(element, scope), element, used, scope), _OTHER
+                return self._kept(self._placed(self._tag(element, scope), element.start), element, used, scope), _OTHER
             case If():
                 return self._if(element, scope)
 
@@ -150,6 +152,24 @@ class Layout(Code):
             run.put(source, verbatim=True)
 
         return kept
+
+    def _placed(self, op: Op, start: int) -> Op:
+        """Give an error of a value the place of its tag."""
+
+        def placed(run: Rendering) -> None:
+            try:
+                op(run)
+            except (Cut, Keep):
+                raise
+            except TemplateError as error:
+                if error.line is None:
+                    error.line, error.column, error.excerpt = place_of(self.source, start)
+                raise
+            except Exception as error:
+                message = f"A value raised {type(error).__name__} while it was printed: {error!s:.200}"
+                raise fault(TemplateError, message, self.source, start) from error
+
+        return placed
 
     # Tags
 

@@ -55,10 +55,7 @@ class Parser(ExpressionParser):
             UnsafeTemplateError: A property is private.
         """
         require_text(self.source)
-        try:
-            template, stop = self._elements()
-        except RecursionError:
-            raise self._error("The template nests too deeply for the stack that is left.", 0) from None
+        template, stop = self._elements()
         if stop.kind != "end":
             raise self._error(f"There is no if for this {stop.kind!r}.", stop.start)
         literals = self.groups.listed() if self.groups else ()
@@ -153,13 +150,15 @@ class Parser(ExpressionParser):
 
     def _recover(self, at: int, problem: TagError) -> Element:
         """Take a delimiter that opens no tag as text, or say what is wrong with the tag."""
-        if self.groups is None or problem.fatal or not (text := self.groups.text_at(at)):
-            advice = f"To print {self.start!r} itself, write '\\{self.start}'"
-            advice += "." if self.groups else ", or take such groups as text with literal_braces=True."
-            raise self._error(
-                f"{problem.message} {advice}", problem.offset if problem.offset < len(self.source) else at
-            )
+        text = None if self.groups is None or problem.fatal else self.groups.text_at(at)
+        if text is None:
+            offset = problem.offset if problem.offset < len(self.source) else at
+            raise self._error(f"{problem.message}{'' if problem.fatal else self._advice()}", offset)
         return text
+
+    def _advice(self) -> str:
+        text = f" To print {self.start!r} itself, write '\\{self.start}'"
+        return f"{text}." if self.groups else f"{text}, or take such groups as text with literal_braces=True."
 
     def _tag(self, at: int) -> Element | Stop:
         token = self.lexer.peek()

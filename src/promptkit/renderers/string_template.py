@@ -9,7 +9,7 @@ from operator import itemgetter
 from attrs import field, frozen
 
 from promptkit._frozen import FrozenDict, Value
-from promptkit.errors import PromptkitError, TemplateError
+from promptkit.errors import TemplateError, TemplateSyntaxError
 from promptkit.renderers._st_code import Rules
 from promptkit.renderers._st_fill import Fill, UnfitError
 from promptkit.renderers._st_layout import Layout
@@ -20,6 +20,7 @@ from promptkit.renderers._st_slots import Filler
 from promptkit.renderers.base import (
     TemplateRenderer,
     ValidationMode,
+    fault,
     missing_variables,
     refuse_variables,
     warn_missing,
@@ -67,21 +68,25 @@ class StringTemplate:
         return self._render_carefully(variables)
 
     def _render_carefully(self, variables: Mapping[str, object]) -> str:
+        refuse_variables(variables)
+        dotted = next((name for name in variables if "." in name), None)
+        if dotted is not None:
+            raise TemplateError(f"The variable {dotted!r} has a dot in its name, so no tag could reach it. Rename it.")
         try:
-            refuse_variables(variables)
-            dotted = next((name for name in variables if "." in name), None)
-            if dotted is not None:
-                raise TemplateError(
-                    f"The variable {dotted!r} has a dot in its name, so no tag could reach it. Rename it."
-                )
-            given = {name: variables[name] for name in self._places if name in variables}
-            return self._print(given, variables)
-        except PromptkitError:
-            raise
+            return self._print(self._given(variables), variables)
         except RecursionError as error:
-            raise TemplateError("A value nests too deeply to be printed, or contains itself.") from error
-        except Exception as error:
-            raise TemplateError(f"A variable or its value raised {type(error).__name__}: {error!s:.200}") from error
+            raise TemplateError("The template, or a value in it, nests too deeply to be printed.") from error
+
+    def _given(self, variables: Mapping[str, object]) -> dict[str, object]:
+        given = {}
+        for name, offset in self._places.items():
+            try:
+                if name in variables:
+                    given[name] = variables[name]
+            except Exception as error:
+                message = f"Looking up the variable {name!r} raised {type(error).__name__}: {error!s:.200}"
+                raise fault(TemplateError, message, self.source, offset) from error
+        return given
 
     def _print(self, given: dict[str, object], variables: Mapping[str, object]) -> str:
         renderer = self.renderer
@@ -95,14 +100,14 @@ class StringTemplate:
             failure = error
         lost = {name: self._places[name] for name in absent if name in self.variables}
         lost.update((label, offset) for label, (offset, _) in run.misses.items())
+        names = sorted(lost, key=lost.__getitem__)
         if lost and mode is ValidationMode.THROW:
-            names = sorted(lost, key=lost.__getitem__)
             meant = {label: meant for label, (_, meant) in run.misses.items() if meant}
             raise missing_variables(names, variables, self.source, lost[names[0]], meant=meant)
         if failure is not None:
             raise failure
         if lost and mode is ValidationMode.WARN:
-            warn_missing(lost)
+            warn_missing(names)
         return "".join(run.out)
 
 
@@ -161,6 +166,13 @@ class StringTemplateRenderer(Value, TemplateRenderer):
 
     def parse(self, source: str) -> StringTemplate:
         """Parse a source into its compiled form."""
+        try:
+            return self._parse(source)
+        except RecursionError as error:
+            message = "The template nests too deeply for what is left of the stack."
+            raise fault(TemplateSyntaxError, message, source, 0) from error
+
+    def _parse(self, source: str) -> StringTemplate:
         syntax = Parser(source, self.start, self.end, compat=self.compat, literal=self.literal_braces).parse()
         places: dict[str, int] = {}
         tags = [element for element in syntax.template if not isinstance(element, Text | Newline)]
