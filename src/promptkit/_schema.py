@@ -15,7 +15,7 @@ import attrs
 from promptkit._frozen import FrozenDict
 from promptkit.errors import PromptkitError
 
-__all__ = ["NoSchemaError", "TypeReader", "ValueMismatchError", "type_name", "type_reader"]
+__all__ = ["NoSchemaError", "TypeReader", "ValueMismatchError", "object_schema", "to_json", "type_name", "type_reader"]
 
 MEMO_SIZE = 512
 """Types whose readers are kept, least recently used ones dropped first."""
@@ -120,6 +120,27 @@ def _without_more(schema: Any) -> Any:
     return closed
 
 
+def to_json(value: Any) -> str:
+    """Write any value of a type that has a schema as compact JSON.
+
+    Raises:
+        TypeError: Something in it has no JSON form.
+        ValueError: It nests too deep.
+    """
+    import msgspec
+
+    try:
+        return msgspec.json.encode(value, enc_hook=_plain_model).decode()
+    except RecursionError:
+        raise ValueError("the value nests too deep for JSON, or contains itself") from None
+
+
+def _plain_model(value: Any) -> Any:
+    if _is_pydantic(type(value)):
+        return value.model_dump(mode="json")
+    raise TypeError(f"a value of type {type(value).__qualname__} has no JSON form")
+
+
 class _MsgspecReader(NamedTuple):
     target: Any
     schema: FrozenDict
@@ -206,6 +227,25 @@ def _union(readers: list[TypeReader], args: tuple[Any, ...]) -> TypeReader:
     return _ComposedReader(FrozenDict({"anyOf": options, **({"$defs": merged} if merged else {})}), convert)
 
 
+def object_schema(
+    parts: Mapping[str, TypeReader], notes: Mapping[str, Mapping[str, Any]], required: list[str]
+) -> FrozenDict:
+    """Give the schema of an object with one property a reader.
+
+    Args:
+        parts: The readers by name.
+        notes: What is added to a property's schema, by its name: a description, a default.
+        required: The names that must be given.
+    """
+    merged: dict[str, Any] = {}
+    properties = {
+        name: {**_without_definitions(part.schema, merged), **notes.get(name, {})} for name, part in parts.items()
+    }
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": required}
+    schema["additionalProperties"] = False
+    return FrozenDict({**schema, "$defs": merged} if merged else schema)
+
+
 def _property_names(schema: Mapping[str, Any]) -> set[str]:
     reference = schema.get("$ref", "")
     named = schema.get("$defs", {}).get(reference.rpartition("/")[2], schema) if reference else schema
@@ -239,15 +279,7 @@ def _record(target: type) -> TypeReader:
     fields = attrs.fields(target) if attrs.has(target) else dataclasses.fields(target)
     readers = {field.name: type_reader(hints[field.name]) for field in fields if field.init}
     required = [field.name for field in fields if field.init and _has_no_default(field)]
-    merged: dict[str, Any] = {}
-    properties = {name: _without_definitions(reader.schema, merged) for name, reader in readers.items()}
-    schema: dict[str, Any] = {
-        "title": target.__name__,
-        "type": "object",
-        "properties": properties,
-        "required": required,
-    }
-    schema["additionalProperties"] = False
+    schema = FrozenDict({"title": target.__name__, **object_schema(readers, {}, required)})
 
     def convert(value: Any) -> Any:
         given = _object(value)
@@ -260,7 +292,7 @@ def _record(target: type) -> TypeReader:
         except (ValueError, TypeError) as error:
             raise ValueMismatchError(str(error), path="$") from error
 
-    return _ComposedReader(FrozenDict({**schema, "$defs": merged} if merged else schema), convert)
+    return _ComposedReader(schema, convert)
 
 
 def _has_no_default(field: Any) -> bool:

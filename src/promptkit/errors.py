@@ -9,7 +9,7 @@
     ├── ModelError .retryable .partial
     │   ├── TransportError   ├── ResponseFormatError   ├── ContextLengthError .needed .available
     │   └── ModelHTTPError .status .request_id → AuthenticationError, RateLimitError .retry_after
-    ├── ToolError .tool_name → ToolNotFoundError, ToolExecutionError, ToolLimitError
+    ├── ToolError .tool_name → ToolNotFoundError, ToolExecutionError, ToolLimitError .limit .partial
     ├── OutputConversionError(ValueError) .text .target .path
     ├── HistoryError(ValueError) .budget .needed   ├── MemoryStoreError .conversation_id
     └── MissingDependencyError(ImportError) .package .extra
@@ -192,7 +192,7 @@ class AdapterError(PromptkitError, ValueError):
         path: Where, for example ``messages[2].content[0]``.
     """
 
-    def __init__(self, message: str, *, format: str | None = None, path: str = "") -> None:  # noqa: A002
+    def __init__(self, message: str, *, format: str | None = None, path: str = "") -> None:
         super().__init__(f"{path}: {message}" if path else message)
         self.format = format
         self.path = path
@@ -205,7 +205,7 @@ class UnsupportedContentError(AdapterError):
         feature: What is not supported, for example ``image`` or ``tools``.
     """
 
-    def __init__(self, message: str, *, feature: str, format: str | None = None, path: str = "") -> None:  # noqa: A002
+    def __init__(self, message: str, *, feature: str, format: str | None = None, path: str = "") -> None:
         super().__init__(message, format=format, path=path)
         self.feature = feature
 
@@ -324,7 +324,19 @@ class ToolExecutionError(ToolError):
 
 
 class ToolLimitError(ToolError):
-    """Report a turn that calls tools more often than its limit allows."""
+    """Report a turn that calls tools more often than its limit allows.
+
+    Args:
+        limit: The limit, in calls of one turn.
+        partial: The messages of the round, a result for each call: those over the limit say so.
+    """
+
+    def __init__(
+        self, message: str, *, limit: int, tool_name: str | None = None, partial: tuple[Any, ...] = ()
+    ) -> None:
+        super().__init__(message, tool_name=tool_name)
+        self.limit = limit
+        self.partial = partial
 
 
 class OutputConversionError(PromptkitError, ValueError):
