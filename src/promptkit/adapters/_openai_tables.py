@@ -44,7 +44,7 @@ class Dialect(Value):
     """
 
     name: str
-    option_keys: FrozenDict = field(kw_only=True, hash=False, converter=freeze_mapping)
+    option_keys: FrozenDict = field(hash=False, converter=freeze_mapping)
     system_role: Literal["system", "developer", "user"] = field(default="system", kw_only=True)
     reasoning_key: str | None = field(default=None, kw_only=True)
     refuses: frozenset[str] = field(default=frozenset(), kw_only=True)
@@ -52,7 +52,7 @@ class Dialect(Value):
 
 OPENAI = Dialect(
     FORMAT,
-    option_keys={
+    {
         "model": "model",
         "temperature": "temperature",
         "top_p": "top_p",

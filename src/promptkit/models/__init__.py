@@ -1,0 +1,1 @@
+"""Answer prompts: chat models, each a wire format and a vendor's engine or SDK, imported when it is used."""

@@ -1,0 +1,103 @@
+"""One contract for every chat model; a new one joins by a line in MODELS."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from promptkit.messages import SystemMessage, UserMessage
+from promptkit.options import ChatOptions
+from promptkit.prompt import Prompt
+from promptkit.response import ChatChunk, ChatResponse
+from promptkit.testing import EchoChatModel, ScriptedChatModel
+
+PROMPT = Prompt(
+    [SystemMessage("You are a helpful assistant."), UserMessage("What is the capital of France?")],
+    ChatOptions(temperature=0, max_tokens=8),
+)
+
+MODELS: dict[str, Callable[[pytest.FixtureRequest], Any]] = {
+    "scripted": lambda request: ScriptedChatModel(["The capital of France is Paris."] * 20),
+    "echo": lambda request: EchoChatModel(),
+    "local": lambda request: request.getfixturevalue("local"),
+}
+
+
+@pytest.fixture(params=MODELS.values(), ids=list(MODELS))
+def chat_model(request: pytest.FixtureRequest) -> Any:
+    return request.param(request)
+
+
+async def collected(chunks: AsyncIterator[ChatChunk]) -> list[ChatChunk]:
+    return [chunk async for chunk in chunks]
+
+
+def test_call_gives_one_finished_answer(chat_model: Any) -> None:
+    response = chat_model.call(PROMPT)
+
+    assert isinstance(response, ChatResponse)
+    assert len(response.results) == 1
+    assert response.text
+    assert response.results[0].finish_reason == "stop"
+    assert response.usage.total_tokens == response.usage.prompt_tokens + response.usage.completion_tokens
+    assert pickle.loads(pickle.dumps(response)) == response
+
+
+def test_all_four_forms_give_the_same_answer(chat_model: Any) -> None:
+    whole = chat_model.call(PROMPT)
+    others = [
+        ChatResponse.from_chunks(chat_model.stream(PROMPT)),
+        asyncio.run(chat_model.acall(PROMPT)),
+        ChatResponse.from_chunks(asyncio.run(collected(chat_model.astream(PROMPT)))),
+    ]
+
+    for other in others:
+        assert other.results == whole.results
+        assert other.model == whole.model
+        assert other.usage.total_tokens == whole.usage.total_tokens
+
+
+def test_a_stream_comes_in_pieces(chat_model: Any) -> None:
+    pieces = [chunk.text for chunk in chat_model.stream(PROMPT) if chunk.text]
+
+    assert len(pieces) > 1
+
+
+def test_the_prompt_stays_as_it_is(chat_model: Any) -> None:
+    before = pickle.dumps(PROMPT)
+
+    chat_model.call(PROMPT)
+
+    assert pickle.dumps(PROMPT) == before
+
+
+def test_a_stream_can_be_left_and_the_model_used_again(chat_model: Any) -> None:
+    chunks = chat_model.stream(PROMPT)
+    next(chunks)
+    chunks.close()
+
+    async def leave() -> None:
+        chunks = chat_model.astream(PROMPT)
+        await anext(chunks)
+        await chunks.aclose()
+
+    asyncio.run(leave())
+    assert chat_model.call(PROMPT).text
+
+
+def test_threads_share_a_model(chat_model: Any) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        texts = [response.text for response in threads.map(chat_model.call, [PROMPT] * 3)]
+
+    assert texts == [texts[0]] * 3
+
+
+def test_a_model_can_be_asked_while_it_answers(chat_model: Any) -> None:
+    inner = [chat_model.call(PROMPT).text for chunk, _ in zip(chat_model.stream(PROMPT), range(1), strict=False)]
+
+    assert inner[0]
