@@ -116,7 +116,8 @@ def contents() -> SearchStrategy[Content]:
 
 def tool_calls(*, arguments: SearchStrategy[str] | None = None) -> SearchStrategy[ToolCall]:
     """A call that can be carried out, unless other arguments are wanted."""
-    return st.builds(ToolCall, maybe(ids()), names(), arguments=arguments or json_arguments(), metadata=metadata())
+    arguments = json_arguments() if arguments is None else arguments
+    return st.builds(ToolCall, maybe(ids()), names(), arguments=arguments, metadata=metadata())
 
 
 def invalid_tool_calls() -> SearchStrategy[InvalidToolCall]:
@@ -164,7 +165,7 @@ def assistant_messages(*, calls: SearchStrategy[ToolCall] | None = None) -> Sear
     return st.builds(
         AssistantMessage,
         maybe(contents()),
-        tool_calls=st.lists(calls or tool_calls(), max_size=2),
+        tool_calls=st.lists(tool_calls() if calls is None else calls, max_size=2),
         invalid_tool_calls=st.lists(invalid_tool_calls(), max_size=2),
         **_rest(),
     )

@@ -120,7 +120,7 @@ def test_extra_merges_by_its_own_keys() -> None:
 
 
 def test_tools_are_definitions_or_carry_one() -> None:
-    assert ChatOptions(tools=[Weather(), G]).tools == (F, G)  # type: ignore[list-item]
+    assert ChatOptions(tools=[Weather(), G]).tools == (F, G)
     assert ChatOptions(tools=Weather()).tools == ChatOptions(tools=F).tools == (F,)  # type: ignore[arg-type]
     assert ChatOptions(tools=iter([G])).tools == (G,)
 
