@@ -15,13 +15,20 @@ class Job(Protocol):
     """Be a call to run, or a problem that stands for its outcome."""
 
     @property
-    def problem(self) -> Exception | None: ...
+    def problem(self) -> Exception | None:
+        """What stands for the outcome where there is nothing to run."""
+
     @property
-    def run(self) -> Callable[[], Any] | None: ...
+    def run(self) -> Callable[[], Any] | None:
+        """What carries the call out."""
+
     @property
-    def is_async(self) -> bool: ...
+    def is_async(self) -> bool:
+        """Whether running gives something to await."""
+
     @property
-    def seconds(self) -> float | None: ...
+    def seconds(self) -> float | None:
+        """How long it may take."""
 
 
 def run_all(jobs: Sequence[Job], *, parallel: bool, workers: int) -> list[Any]:
