@@ -36,7 +36,7 @@ end
 # time takes its numbers by id with it.
 _APPEND = f"""
 local before = redis.call('XLEN', log)
-if before == 0 then redis.call('DEL', ids, system) end
+if before == 0 and redis.call('EXISTS', ids, system) > 0 then redis.call('DEL', ids, system) end
 local numbers, others, length = {{}}, {{}}, before
 for at = 3, #ARGV, 3 do
     local number = ARGV[at + 1] ~= '' and tonumber(redis.call('HGET', ids, ARGV[at + 1]) or nil) or false

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +92,10 @@ class SQLiteChatMemoryRepository(BaseRepository):
     __slots__ = ("_durable", "_idle", "_lost", "_path", "_process", "_timeout")
 
     def __init__(self, path: str | os.PathLike[str], *, durable: bool = False, timeout: float = 30.0) -> None:
-        self._path = os.fspath(path)
-        if self._path in {"", ":memory:"}:
-            raise MemoryStoreError(f"{self._path!r} is no file; use InMemoryChatMemoryRepository")
+        given = os.fsdecode(path)
+        if given in {"", ":memory:"}:
+            raise MemoryStoreError(f"{given!r} is no file; use InMemoryChatMemoryRepository")
+        self._path = str(Path(given).absolute())  # SQLite may take a path that begins with "file:" for more than a name
         self._durable = durable
         self._timeout = timeout
         self._idle: list[Connection] = []
