@@ -97,13 +97,15 @@ def message_tokens(
         per_media: A constant, or a function from the `Media`; its bytes are never taken for text.
     """
     builtin = as_builtin(message)
-    total = per_message + _content_tokens(builtin.content, tokens, per_media)
+    content = builtin.content
+    total = per_message + (tokens(content) if type(content) is str else _content_tokens(content, tokens, per_media))
     if builtin.name:
         total += tokens(builtin.name)
     if isinstance(builtin, AssistantMessage):
-        calls: tuple[ToolCall | InvalidToolCall, ...] = (*builtin.tool_calls, *builtin.invalid_tool_calls)
-        for call in calls:
-            total += per_message + tokens(call.name or "") + tokens(call.arguments or "")
+        if builtin.tool_calls or builtin.invalid_tool_calls:
+            calls: tuple[ToolCall | InvalidToolCall, ...] = (*builtin.tool_calls, *builtin.invalid_tool_calls)
+            for call in calls:
+                total += per_message + tokens(call.name or "") + tokens(call.arguments or "")
     elif isinstance(builtin, ToolResponseMessage):
         for response in builtin.responses:
             total += per_message + tokens(response.name or "") + _content_tokens(response.content, tokens, per_media)

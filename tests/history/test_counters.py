@@ -170,7 +170,7 @@ def test_counters_are_values(tiktoken: TiktokenCounter) -> None:
 
 
 def test_a_text_is_encoded_once_and_the_memory_is_bounded() -> None:
-    counter = TiktokenCounter("cl100k_base", vocabularies(), memo_size=2)
+    counter = TiktokenCounter("cl100k_base", vocabularies(), memo_size=4)
     encoded: list[str] = []
     encode = counter._encode
 
@@ -180,11 +180,18 @@ def test_a_text_is_encoded_once_and_the_memory_is_bounded() -> None:
 
     object.__setattr__(counter, "_encode", noted)
     long = "x" * 2_000
-    for text in ("a", "b", "a", long, "y" + long[1:], long, "a"):
+    for text in ("a", "b", "a", long, "a", "y" + long[1:], "a", long, "b"):
         counter.count_text(text)
-    assert encoded == ["a", "b", long, "y" + long[1:], "a"]
-    assert len(counter._memo._counts) == 2
-    assert all(len(key) <= 1_000 for key in counter._memo._counts)  # type: ignore[arg-type]
+    assert encoded == ["a", "b", long, "y" + long[1:], "b"]
+    kept = [*counter._memo.young, *counter._memo.old]
+    assert len(kept) <= 4
+    assert all(len(str(key)) <= 1_000 for key in kept)
+
+
+def test_a_counter_may_remember_nothing() -> None:
+    counter = ListTokenCounter(len, memo_size=0)
+    assert [counter.count(UserMessage("x")) for _ in range(3)] == [1, 1, 1]
+    assert not counter._memo.young
 
 
 def test_threads_share_a_counter(tiktoken: TiktokenCounter) -> None:
@@ -201,7 +208,7 @@ def test_threads_share_a_counter(tiktoken: TiktokenCounter) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
-    assert len(shared._memo._counts) <= 50
+    assert len({**shared._memo.young, **shared._memo.old}) <= 50
 
 
 def test_a_function_of_a_list_counts_each_message_once_and_then_the_chosen_list() -> None:

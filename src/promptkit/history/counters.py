@@ -55,25 +55,32 @@ A plain function counts one message; `ListTokenCounter` says that a function cou
 
 
 class _Memo:
-    """Remember so many counts, the latest, for all threads."""
+    """Remember so many counts, those that were last asked for, for all threads.
+
+    There are two halves: when the young one is full it becomes the old one, and what was old is forgotten. Threads that
+    meet in that moment forget a little more, and nothing else.
+    """
 
     def __init__(self, size: int) -> None:
-        import threading
+        self.young: dict[Hashable, int] = {}
+        self.old: dict[Hashable, int] = {}
+        self._half = size // 2
 
-        self._size = size
-        self._counts: dict[Hashable, int] = {}
-        self._lock = threading.Lock()
+    def find(self, key: Hashable) -> int | None:
+        known = self.young.get(key)
+        if known is None:
+            known = self.old.get(key)
+            if known is not None:
+                self.add(key, known)
+        return known
 
-    def get(self, key: Hashable, count: Callable[[], int]) -> int:
-        known = self._counts.get(key)
-        if known is not None:
-            return known
-        counted = count()
-        with self._lock:
-            self._counts[key] = counted
-            if len(self._counts) > self._size:
-                del self._counts[next(iter(self._counts))]
-        return counted
+    def add(self, key: Hashable, count: int) -> int:
+        young = self.young
+        if len(young) >= self._half:
+            self.old, self.young = young, (young := {})
+        if self._half > 0:
+            young[key] = count
+        return count
 
 
 @frozen(repr=False)
@@ -130,7 +137,8 @@ class ListTokenCounter(_Remembering):
     @property
     def overhead(self) -> int:
         """What the function gives for no messages; 0 where it cannot say."""
-        return self._memo.get("overhead", self._count_none)
+        known = self._memo.find("overhead")
+        return self._memo.add("overhead", self._count_none()) if known is None else known
 
     def _count_none(self) -> int:
         try:
@@ -140,11 +148,12 @@ class ListTokenCounter(_Remembering):
 
     def count(self, message: Message) -> int:
         """Count one message."""
-
-        def counted() -> int:
-            return max(0, self.count_all([message]) - self.overhead)
-
-        return self._memo.get(message, counted) if type(message) in _BUILTINS else counted()  # type: ignore[arg-type]
+        key: Any = message if type(message) in _BUILTINS else None
+        known = self._memo.find(key)
+        if known is not None:
+            return known
+        count = max(0, self.count_all([message]) - self.overhead)
+        return count if key is None else self._memo.add(key, count)
 
     def count_all(self, messages: Sequence[Message]) -> int:
         """Measure a whole list."""
@@ -170,6 +179,11 @@ class TiktokenCounter(_Remembering):
     Raises:
         MissingDependencyError: tiktoken is not installed.
         HistoryError: The vocabulary is unknown, absent or damaged.
+
+    >>> TiktokenCounter(cache_dir="no/such/folder")
+    Traceback (most recent call last):
+        ...
+    promptkit.errors.HistoryError: TiktokenCounter finds no vocabulary 'o200k_base': ...
     """
 
     encoding: str = "o200k_base"
@@ -191,12 +205,12 @@ class TiktokenCounter(_Remembering):
 
     def count_text(self, text: str) -> int:
         """Count a text."""
-        return self._memo.get(_key(text), lambda: len(self._encode(text)))
+        key = text if len(text) <= _LONG_TEXT else _digest(text)
+        known = self._memo.find(key)
+        return self._memo.add(key, len(self._encode(text))) if known is None else known
 
 
-def _key(text: str) -> Hashable:
-    if len(text) <= _LONG_TEXT:
-        return text
+def _digest(text: str) -> bytes:
     from hashlib import sha256
 
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -278,21 +292,27 @@ class Meter:
         except Exception as error:
             raise _failed(error, place) from error
 
-    def size(self, message: Message, index: int) -> int:
-        """Count the message at an index."""
-        if type(message) not in _BUILTINS:
-            check_message(message, f"messages[{index}]")
-        try:
-            size = self._counter.count(message)
-        except Exception as error:
-            raise _failed(error, f"messages[{index}]") from error
-        return size if type(size) is int and size >= 0 else _checked(size, f"messages[{index}]")
+    def sizes(self, messages: Sequence[Message]) -> Callable[[int], int]:
+        """Give a function that counts the message at an index."""
+        count = self._counter.count
+
+        def size(index: int) -> int:
+            message = messages[index]
+            if type(message) not in _BUILTINS:
+                check_message(message, f"messages[{index}]")
+            try:
+                number = count(message)
+            except Exception as error:
+                raise _failed(error, f"messages[{index}]") from error
+            return number if type(number) is int and number >= 0 else _checked(number, f"messages[{index}]")
+
+        return size
 
     def total(self, messages: Sequence[Message]) -> int:
         """Count a conversation; no messages are 0."""
         if self.exact is not None or not messages:
-            return self.exact(messages) if self.exact else 0
-        return self.overhead + sum(self.size(message, at) for at, message in enumerate(messages))
+            return self._measure(messages) if messages else 0
+        return self.overhead + sum(map(self.sizes(messages), range(len(messages))))
 
 
 def _failed(error: Exception, place: str) -> PromptkitError:

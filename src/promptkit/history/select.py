@@ -8,7 +8,7 @@ grow with the history.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from itertools import chain, dropwhile
+from itertools import dropwhile
 from typing import Any, NamedTuple
 
 from promptkit.errors import HistoryError
@@ -51,6 +51,8 @@ class Run(NamedTuple):
     stop: int
     kept: Sequence[int]
     """The indices that stay when the run stays: none of a call without its results or a result without its call."""
+    role: str = ""
+    """The role of its first message, where that matters."""
 
 
 class Selection(NamedTuple):
@@ -125,7 +127,7 @@ def exchange_runs(describe: Describe, start: int, stop: int, *, backward: bool) 
         elif end > first + 1:
             run = Run(first + 1, end, ())
         else:
-            run = Run(first, end, (first,))
+            run = Run(first, end, (first,), item.role)
         yield run
         start, stop = (start, run.start) if backward else (run.stop, stop)
 
@@ -146,8 +148,9 @@ def _exchange(describe: Describe, caller: int, stop: int) -> Run:
     answered = {position for link in links for position in link}
     mixed = any(None in link and len(set(link)) > 1 for link in links)
     if mixed or not answered.issuperset(range(len(item.calls))):
-        return Run(caller, stop, ())
-    return Run(caller, stop, (caller, *(caller + 1 + at for at, link in enumerate(links) if None not in link)))
+        return Run(caller, stop, (), item.role)
+    kept = (caller, *[caller + 1 + at for at, link in enumerate(links) if None not in link])
+    return Run(caller, stop, kept, item.role)
 
 
 def select_first(
@@ -185,8 +188,8 @@ def select_first(
     runs = single_runs(head, length, backward=False)
     if describe is not None:
         runs = exchange_runs(describe, head, length, backward=False)
-    states = _States(head)
-    states.grow(runs, size, budget - fixed, lambda run: ends is None or ends(run.kept[-1]), part)
+    states = _States(head, budget - fixed)
+    states.grow(runs, size, lambda run: ends is None or ends(run.kept[-1]), part)
     return states.largest(exact, budget) or Selection()
 
 
@@ -210,8 +213,8 @@ def select_last(
     if fixed > budget:
         return Selection()
     runs = _ending(single_runs(head, length, backward=True), ends)
-    states = _States(head)
-    states.grow(runs, size, budget - fixed, lambda run: starts is None or starts(run.kept[0]), part)
+    states = _States(head, budget - fixed)
+    states.grow(runs, size, lambda run: starts is None or starts(run.kept[0]), part)
     return states.largest(exact, budget) or Selection()
 
 
@@ -251,7 +254,7 @@ def select_turns(
     found = False
     for run in runs:
         turn.append(run)
-        if found := describe(run.start).role == "user":
+        if found := run.role == "user":
             break
     if whole and found:
         turn = [run._replace(kept=range(run.start, run.stop)) for run in turn]
@@ -261,13 +264,12 @@ def select_turns(
 
     def accepts(run: Run) -> bool:
         nonlocal clean
-        clean = not found or describe(run.start).role == "user" or (clean and run.start < lead)
+        clean = not found or run.role == "user" or (clean and run.start < lead)
         return starts(run.kept[0]) if starts else clean
 
-    states = _States(head)
-    states.grow(
-        chain(turn, runs), lambda index: sizes[index] if index in sizes else size(index), budget - fixed, accepts, part
-    )
+    states = _States(head, budget - fixed)
+    if states.grow(turn, sizes.__getitem__ if found else size, accepts, part):
+        states.grow(runs, size, accepts, part)
     smallest = 1 if found and starts is None else 0
     chosen = states.largest(exact, budget, smallest) if needed <= budget or states.partial is not None else None
     if chosen is not None:
@@ -299,34 +301,38 @@ def oversized(budget: int, needed: int) -> HistoryError:
 class _States:
     """Add runs to a head while they fit, and remember each state that could be the choice."""
 
-    def __init__(self, head: int) -> None:
+    def __init__(self, head: int, room: int) -> None:
         self.head = head
+        self.room = room
         self.taken: list[int] = []
         self.marks = [0]
         self.partial: tuple[int, Any] | None = None
 
-    def grow(
-        self, runs: Iterable[Run], size: Size, room: int, accepts: Callable[[Run], bool], part: Part | None
-    ) -> None:
-        """Take runs in order up to the first that does not fit, and of that a part where one is possible."""
+    def grow(self, runs: Iterable[Run], size: Size, accepts: Callable[[Run], bool], part: Part | None) -> bool:
+        """Take runs in order up to the first that does not fit, and of that a part where one is possible.
+
+        Returns:
+            Whether all of them fit.
+        """
         for run in runs:
-            left = room
+            left = self.room
             for index in run.kept:
                 left -= size(index)
                 if left < 0:
                     break
             if left >= 0:
-                room = left
+                self.room = left
                 self.taken += run.kept
                 if run.kept and accepts(run):
                     self.marks.append(len(self.taken))
                 continue
-            piece = part(index, room) if part is not None and len(run.kept) == 1 and accepts(run) else None
+            piece = part(index, self.room) if part is not None and len(run.kept) == 1 and accepts(run) else None
             if piece is not None:
                 self.partial = index, piece
                 self.taken.append(index)
                 self.marks.append(len(self.taken))
-            return
+            return False
+        return True
 
     def _state(self, mark: int) -> Selection:
         kept = [*range(self.head), *sorted(self.taken[: self.marks[mark]])]

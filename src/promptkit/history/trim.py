@@ -45,12 +45,10 @@ class _History:
     def __init__(self, messages: Iterable[Message], counter: CounterLike) -> None:
         self.messages = as_sequence(messages)
         self.meter = Meter(counter)
+        self.size = self.meter.sizes(self.messages)
 
     def item(self, index: int) -> Item:
         return describe(self.messages[index], index)
-
-    def size(self, index: int) -> int:
-        return self.meter.size(self.messages[index], index)
 
     def is_user(self, index: int) -> bool:
         return self.item(index).role == "user"
@@ -180,7 +178,7 @@ class _Parts:
         parts = (Text(content),) if isinstance(content, str) else content or ()
 
         def fits(content: Content) -> bool:
-            return self.history.meter.size(_with_content(message, content), index) <= room
+            return self.history.meter.sizes((_with_content(message, content),))(0) <= room
 
         number = largest(1, len(parts) - 1, lambda number: fits(self._side(parts, number)))
         if number is not None:
