@@ -35,11 +35,13 @@ _MODULES = {
     "InvalidToolCall": "promptkit.messages",
     "JinjaRenderer": "promptkit.renderers.jinja",
     "LengthSelector": "promptkit.templates.few_shot",
+    "ListTokenCounter": "promptkit.history.counters",
     "Media": "promptkit.content",
     "MediaTemplate": "promptkit.templates.parts",
     "MemoryStoreError": "promptkit.errors",
     "Message": "promptkit.messages",
     "MessageActions": "promptkit.templates.actions",
+    "MessageCounter": "promptkit.history.counters",
     "MessageType": "promptkit.messages",
     "MessagesPlaceholder": "promptkit.templates.chat",
     "MissingDependencyError": "promptkit.errors",
@@ -71,6 +73,7 @@ _MODULES = {
     "TemplateSyntaxError": "promptkit.errors",
     "Text": "promptkit.content",
     "TextResource": "promptkit.templates.resource",
+    "TiktokenCounter": "promptkit.history.counters",
     "TokenBudgetSelector": "promptkit.templates.few_shot",
     "TokenCounter": "promptkit.tokens",
     "ToolCall": "promptkit.messages",
@@ -90,6 +93,13 @@ _MODULES = {
     "Usage": "promptkit.response",
     "UserMessage": "promptkit.messages",
     "ValidationMode": "promptkit.renderers.base",
+    "check_history": "promptkit.history.doctor",
+    "count_tokens": "promptkit.history.counters",
+    "filter_messages": "promptkit.history.filter",
+    "merge_message_runs": "promptkit.history.merge",
+    "repair_history": "promptkit.history.doctor",
+    "trim_messages": "promptkit.history.trim",
+    "trim_to_window": "promptkit.history.trim",
 }
 
 __all__ = list(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll] - checkers see the block below
@@ -130,6 +140,16 @@ if TYPE_CHECKING:
     from promptkit.errors import TransportError as TransportError
     from promptkit.errors import UnsafeTemplateError as UnsafeTemplateError
     from promptkit.errors import UnsupportedContentError as UnsupportedContentError
+    from promptkit.history.counters import ListTokenCounter as ListTokenCounter
+    from promptkit.history.counters import MessageCounter as MessageCounter
+    from promptkit.history.counters import TiktokenCounter as TiktokenCounter
+    from promptkit.history.counters import count_tokens as count_tokens
+    from promptkit.history.doctor import check_history as check_history
+    from promptkit.history.doctor import repair_history as repair_history
+    from promptkit.history.filter import filter_messages as filter_messages
+    from promptkit.history.merge import merge_message_runs as merge_message_runs
+    from promptkit.history.trim import trim_messages as trim_messages
+    from promptkit.history.trim import trim_to_window as trim_to_window
     from promptkit.messages import AssistantMessage as AssistantMessage
     from promptkit.messages import InvalidToolCall as InvalidToolCall
     from promptkit.messages import Message as Message
