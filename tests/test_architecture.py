@@ -175,7 +175,7 @@ THEIRS = [
     found
     for found in IMPORTS
     if found.package not in {"promptkit", *sys.stdlib_module_names}
-    and not (found.type_checking and found.package == "_typeshed")  # checkers know it, nobody installs it
+    and not (found.type_checking and found.package == "typing_extensions")  # checkers know it, nobody installs it
 ]
 
 
