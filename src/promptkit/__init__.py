@@ -96,8 +96,14 @@ _MODULES = {
     "check_history": "promptkit.history.doctor",
     "count_tokens": "promptkit.history.counters",
     "filter_messages": "promptkit.history.filter",
+    "from_buffer_string": "promptkit.adapters.langchain.native",
+    "from_messages": "promptkit.adapters.langchain.native",
+    "from_prompt_value": "promptkit.adapters.langchain.native",
     "merge_message_runs": "promptkit.history.merge",
     "repair_history": "promptkit.history.doctor",
+    "to_buffer_string": "promptkit.adapters.langchain.native",
+    "to_messages": "promptkit.adapters.langchain.native",
+    "to_prompt_value": "promptkit.adapters.langchain.native",
     "trim_messages": "promptkit.history.trim",
     "trim_to_window": "promptkit.history.trim",
 }
@@ -105,6 +111,12 @@ _MODULES = {
 __all__ = list(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll] - checkers see the block below
 
 if TYPE_CHECKING:
+    from promptkit.adapters.langchain.native import from_buffer_string as from_buffer_string
+    from promptkit.adapters.langchain.native import from_messages as from_messages
+    from promptkit.adapters.langchain.native import from_prompt_value as from_prompt_value
+    from promptkit.adapters.langchain.native import to_buffer_string as to_buffer_string
+    from promptkit.adapters.langchain.native import to_messages as to_messages
+    from promptkit.adapters.langchain.native import to_prompt_value as to_prompt_value
     from promptkit.content import Media as Media
     from promptkit.content import Opaque as Opaque
     from promptkit.content import Reasoning as Reasoning

@@ -32,6 +32,7 @@ __all__ = [
     "from_buffer_string",
     "from_messages",
     "from_prompt_value",
+    "report",
     "to_buffer_string",
     "to_messages",
     "to_prompt_value",
@@ -40,7 +41,12 @@ __all__ = [
 _HARMLESS = NOTES | {"options", "split"}
 
 
-def _report(found: Losses, losses: Losses | None) -> None:
+def report(found: Losses, losses: Losses | None) -> None:
+    """Hand losses to the caller's list; without one, refuse those that do harm.
+
+    Raises:
+        UnsupportedContentError: A loss changes what a model is asked, and nobody collects losses.
+    """
     if losses is None:
         Converted({}, tuple(found)).require(VENDOR, ignore=_HARMLESS)
     else:
@@ -79,7 +85,7 @@ def to_messages(prompt: Prompt | PromptLike, *, losses: Losses | None = None) ->
         except PromptError as error:
             raise AdapterError(str(error), format=VENDOR, path=path) from error
         before = message
-    _report(found, losses)
+    report(found, losses)
     return written
 
 
@@ -123,7 +129,7 @@ def from_messages(
     prompt = Prompt(read, options=options)
     if losses is not None:
         found += _differences(given, to_messages(Prompt(read), losses=[]))
-    _report(found, losses)
+    report(found, losses)
     return prompt
 
 

@@ -1,0 +1,236 @@
+"""Be a chat model of LangChain's that a model of promptkit answers for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage as CoreAnswer
+from langchain_core.messages import BaseMessage as CoreMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from promptkit import contracts
+from promptkit.adapters.langchain.calls import subtract_usage
+from promptkit.adapters.langchain.chunks import AIMessageChunk
+from promptkit.adapters.langchain.core import from_core, to_core
+from promptkit.adapters.langchain.interop.usage import to_usage_metadata
+from promptkit.adapters.langchain.messages import AIMessage
+from promptkit.adapters.langchain.native import from_messages, to_messages
+from promptkit.adapters.langchain.notes import unpack
+from promptkit.adapters.langchain.parts import to_block
+from promptkit.options import ChatOptions, ToolDefinition
+from promptkit.prompt import Prompt
+from promptkit.response import ChatChunk, ChatResponse
+
+__all__ = ["PromptkitChatModel", "as_langchain_model"]
+
+
+class PromptkitChatModel(BaseChatModel):
+    """Be a chat model of LangChain's; see `as_langchain_model`.
+
+    >>> from promptkit.testing import EchoChatModel
+    >>> PromptkitChatModel(chat_model=EchoChatModel()).invoke("Hi").content
+    'Hi'
+    """
+
+    chat_model: Any
+
+    @property
+    def _llm_type(self) -> str:
+        return "promptkit"
+
+    @property
+    def _identifying_params(self) -> Mapping[str, Any]:
+        return {"chat_model": repr(self.chat_model)}
+
+    def _generate(
+        self,
+        messages: list[CoreMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002 - what arrives at once needs no callback
+        **kwargs: Any,
+    ) -> ChatResult:
+        return _result(contracts.call(self.chat_model, _prompt(messages, stop, kwargs)))
+
+    async def _agenerate(
+        self,
+        messages: list[CoreMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002
+        **kwargs: Any,
+    ) -> ChatResult:
+        return _result(await contracts.acall(self.chat_model, _prompt(messages, stop, kwargs)))
+
+    def _stream(
+        self,
+        messages: list[CoreMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        writer = _ChunkWriter()
+        for chunk in contracts.stream(self.chat_model, _prompt(messages, stop, kwargs)):
+            if chunk.choice:
+                continue
+            piece = writer.write(chunk)
+            if run_manager is not None:
+                run_manager.on_llm_new_token(piece.text, chunk=piece)
+            yield piece
+
+    async def _astream(
+        self,
+        messages: list[CoreMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        writer = _ChunkWriter()
+        async for chunk in contracts.astream(self.chat_model, _prompt(messages, stop, kwargs)):
+            if chunk.choice:
+                continue
+            piece = writer.write(chunk)
+            if run_manager is not None:
+                await run_manager.on_llm_new_token(piece.text, chunk=piece)
+            yield piece
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | dict[str, Any] | bool | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, CoreAnswer]:
+        """Offer tools with every call: LangChain's in any form, or promptkit's."""
+        return self.bind(tools=[_definition(tool) for tool in tools], tool_choice=_choice(tool_choice), **kwargs)
+
+    def get_num_tokens_from_messages(self, messages: list[CoreMessage], tools: Sequence[Any] | None = None) -> int:
+        """Count tokens, exactly where the model can."""
+        count = getattr(self.chat_model, "count_tokens", None)
+        if count is None:
+            return super().get_num_tokens_from_messages(messages, tools=tools)
+        return int(count(_prompt(messages, None, {"tools": [_definition(tool) for tool in tools]} if tools else {})))
+
+
+def as_langchain_model(chat_model: contracts.AnyChatModel) -> PromptkitChatModel:
+    """Make a chat model of LangChain's of any model of promptkit.
+
+    It does all that the model can: invoke, stream, batch, their async forms, tools by ``bind_tools``, and with them
+    ``with_structured_output``. Call options go to the prompt's options, unknown ones to ``extra``.
+
+    >>> from promptkit.testing import ScriptedChatModel
+    >>> as_langchain_model(ScriptedChatModel(["Ahoy"])).invoke("Hi").content
+    'Ahoy'
+    """
+    return PromptkitChatModel(chat_model=chat_model)
+
+
+_OPTIONS = frozenset(
+    (
+        *("model", "temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "seed"),
+        *("tools", "tool_choice", "output_schema"),
+    )
+)
+
+
+def _prompt(messages: Sequence[CoreMessage], stop: Sequence[str] | None, settings: Mapping[str, Any]) -> Prompt:
+    given = {name: value for name, value in settings.items() if value is not None}
+    known = {name: value for name, value in given.items() if name in _OPTIONS}
+    if "tools" in known:
+        known["tools"] = [_definition(tool) for tool in known["tools"]]
+    if "tool_choice" in known:
+        known["tool_choice"] = _choice(known["tool_choice"])
+    if stop is not None:
+        known["stop_sequences"] = stop
+    extra = {name: value for name, value in given.items() if name not in _OPTIONS}
+    return from_messages(from_core(messages, []), options=ChatOptions(**known, extra=extra))
+
+
+def _definition(tool: Any) -> ToolDefinition:
+    own = getattr(tool, "definition", tool)
+    if isinstance(own, ToolDefinition):
+        return own
+    form = convert_to_openai_tool(tool)["function"]
+    schema = form.get("parameters") or {"type": "object", "properties": {}}
+    return ToolDefinition(form["name"], form.get("description") or "", input_schema=schema)
+
+
+def _choice(tool_choice: Any) -> str | None:
+    """Translate LangChain's words for what the model must call."""
+    if isinstance(tool_choice, Mapping):
+        function = tool_choice.get("function", tool_choice)
+        return str(function["name"]) if "name" in function else str(tool_choice.get("type"))
+    if isinstance(tool_choice, bool):
+        return "required" if tool_choice else None
+    return "required" if tool_choice == "any" else tool_choice
+
+
+def _result(response: ChatResponse) -> ChatResult:
+    generations = []
+    for index, generation in enumerate(response.results):
+        (message,) = to_messages([generation.output], losses=[])
+        assert isinstance(message, AIMessage)
+        known = {"finish_reason": generation.finish_reason, "model_name": response.model}
+        stated = {key: value for key, value in known.items() if value is not None}
+        message = message.mutate(
+            response_metadata={**response.metadata, **generation.metadata, **message.response_metadata, **stated},
+            usage_metadata=to_usage_metadata(response.usage) if index == 0 else None,
+            id=message.id or response.id,
+        )
+        generations.append(ChatGeneration(message=to_core([message], [])[0]))
+    return ChatResult(generations=generations)
+
+
+class _ChunkWriter:
+    """Write the chunks of one stream: LangChain adds usage up and puts texts of metadata together."""
+
+    def __init__(self) -> None:
+        self.usage: Any = None
+        self.said: set[str] = set()
+        self.calls = -1
+
+    def write(self, chunk: ChatChunk) -> ChatGenerationChunk:
+        notes = unpack(chunk.message_metadata)
+        metadata = {**chunk.metadata, **chunk.generation_metadata, **notes.response_metadata}
+        metadata |= {"finish_reason": chunk.finish_reason, "model_name": chunk.model}
+        new = {key: value for key, value in metadata.items() if value is not None and key not in self.said}
+        self.said |= new.keys()
+        message = AIMessageChunk(
+            self._content(chunk),
+            tool_call_chunks=[self._call(piece) for piece in chunk.tool_calls],  # type: ignore[misc]
+            additional_kwargs=notes.additional_kwargs,
+            response_metadata=new,
+            usage_metadata=self._usage(chunk),
+            name=chunk.name,
+            id=chunk.message_id or chunk.id,
+        )
+        return ChatGenerationChunk(message=to_core([message], [])[0])  # type: ignore[arg-type]
+
+    @staticmethod
+    def _content(chunk: ChatChunk) -> Any:
+        content = chunk.content or ""
+        if isinstance(content, str):
+            indexed = [{"type": "text", "text": content, "index": chunk.block}]
+            return indexed if content and chunk.block is not None else content
+        index = {} if chunk.block is None else {"index": chunk.block}
+        return [{**to_block(part), **index} for part in content]
+
+    def _call(self, piece: Any) -> dict[str, Any]:
+        index = piece.index
+        if index is None:
+            self.calls += 1 if piece.id or piece.name or self.calls < 0 else 0
+            index = self.calls
+        return {"name": piece.name, "args": piece.arguments, "id": piece.id, "index": index}
+
+    def _usage(self, chunk: ChatChunk) -> Any:
+        if chunk.usage is None:
+            return None
+        usage = to_usage_metadata(chunk.usage)
+        if chunk.usage_is_delta or usage is None:
+            return usage
+        before, self.usage = self.usage, usage
+        return usage if before is None else subtract_usage(usage, before)  # type: ignore[arg-type]
