@@ -211,7 +211,7 @@ def valid_conversations(*, max_turns: int = 4) -> SearchStrategy[tuple[BuiltinMe
 
 def tool_definitions() -> SearchStrategy[ToolDefinition]:
     """The description of a tool."""
-    return st.builds(ToolDefinition, names(), texts(), input_schema=schemas())
+    return st.builds(ToolDefinition, names(), texts(), input_schema=schemas(), metadata=metadata())
 
 
 def options() -> SearchStrategy[ChatOptions]:

@@ -38,6 +38,7 @@ FIELDS: dict[str, Any] = {
     "partial": PARTIAL,
     "needed": 10,
     "budget": 5,
+    "limit": 40,
     "status": 429,
     "request_id": "r1",
     "retry_after": 1.5,

@@ -211,7 +211,7 @@ def freeze(value: object, path: str = "", depth: int = 0) -> Any:
     if kind is int or kind is float:
         return _frozen_number(value, path)
     if depth > MAX_DEPTH:
-        raise PromptError(f"{path[:80]} nests deeper than {MAX_DEPTH} levels or contains itself")
+        raise PromptError(f"{_place(path)} nests deeper than {MAX_DEPTH} levels or contains itself")
     if isinstance(value, _MAPPINGS):
         # Only the outermost is taken over: an inner one adds to the depth.
         return value if kind is FrozenDict and depth == 0 else _from_items(_frozen_items(value, path, depth))
@@ -243,7 +243,7 @@ def _frozen_number(value: object, path: str) -> int | float:
     if isinstance(value, int):
         kind = f"an int of {value.bit_length()} bits"
     raise PromptError(
-        f"{path or 'value'} is {kind}, and that is no JSON value: give a str, a finite number, a bool, None, bytes, "
+        f"{_place(path)} is {kind}, and that is no JSON value: give a str, a finite number, a bool, None, bytes, "
         "a list, or a mapping with str keys"
     )
 
@@ -253,15 +253,19 @@ def _frozen_items(items: Mapping[str, Any], path: str, depth: int) -> dict[str, 
     try:
         for key, value in items.items():
             if type(key) is not str:
-                key = exact_str(key, f"{path or 'mapping'}: the key")  # noqa: PLW2901
+                key = exact_str(key, f"{_place(path)}: the key")  # noqa: PLW2901
             if type(value) not in _PLAIN:
                 value = freeze(value, f"{path}.{key}" if path else key, depth + 1)  # noqa: PLW2901
             frozen[key] = value
     except PromptError:
         raise
     except Exception as error:
-        raise PromptError(f"{path or 'mapping'} cannot be read: {type(error).__name__}: {error}") from error
+        raise PromptError(f"{_place(path)} cannot be read: {type(error).__name__}: {error}") from error
     return frozen
+
+
+def _place(path: str) -> str:
+    return (path if path.isprintable() and len(path) <= 200 else shown(path)) or "value"
 
 
 def _from_items(items: dict[str, Any]) -> FrozenDict:

@@ -108,7 +108,7 @@ def unmarked(value: Any) -> Any:
     Raises:
         SerializationError: A mark holds what it cannot.
     """
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return each(unmarked, value)
     if not isinstance(value, dict):
         return value

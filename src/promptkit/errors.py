@@ -176,6 +176,8 @@ class SerializationError(PromptkitError, ValueError):
 
     def below(self, place: str) -> Self:
         """Put a place in front of the path, as a reader does on its way up, and return the error."""
+        if not place.isprintable() or len(place) > 80:
+            place = ascii(place[:80])  # a key may be anything
         self.path = f"{place}.{self.path}" if self.path[:1] not in ("", "[") else place + self.path
         return self
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from promptkit import _json
-from promptkit._frozen import EMPTY, shown
+from promptkit._frozen import EMPTY, items_of, shown
 from promptkit.content import Media, Opaque, Part, Reasoning, Text
 from promptkit.errors import PromptError, SerializationError
 from promptkit.messages import (
@@ -68,12 +68,12 @@ def dumps(value: Storable) -> str:
     """
     data = to_dict(value)
     text = _json.dumps(data)
-    if "\\ud" in text and (path := _split_character(data, "")) is not None:
-        raise SerializationError("the text holds a character as two surrogates, which JSON would join", path=path)
+    if "\\ud" in text:
+        _refuse_split_characters(data)
     return text
 
 
-def from_dict(data: Mapping[str, Any]) -> Any:
+def from_dict(data: dict[str, Any]) -> Any:
     """Turn the dict of a value back into the value; annotate the result as what you stored.
 
     Raises:
@@ -165,7 +165,7 @@ class _Kind:
         return data
 
     def read_untagged(self, data: Any) -> Any:
-        if type(data) is not dict:
+        if not isinstance(data, dict):
             raise SerializationError(f"must be an object, not {shown(data)}")
         return self.build(data.copy())
 
@@ -205,7 +205,7 @@ class _Tagged:
         self._kinds = {kind.tag: kind for kind in kinds}
 
     def read(self, data: Any) -> Any:
-        if type(data) is not dict:
+        if not isinstance(data, dict):
             raise SerializationError(f"must be an object, not {shown(data)}")
         fields = data.copy()
         tag = fields.pop("type", None)
@@ -222,8 +222,8 @@ def _write_content(content: Any) -> Any:
 
 
 def _read_content(data: Any) -> Any:
-    if data is None or type(data) is list:
-        return data and tuple(_json.each(_PART.read, data))
+    if data is None or isinstance(data, list | tuple):
+        return None if data is None else tuple(_json.each(_PART.read, data))
     raise SerializationError(f"must be a text or a list of parts, not {shown(data)}")
 
 
@@ -275,7 +275,7 @@ def _write_response(response: ToolResponse) -> dict[str, Any]:
 
 def _many(write: Callable[[Any], Any], read: Callable[[Any], Any]) -> _Codec:
     def read_list(data: Any) -> tuple[Any, ...]:
-        if type(data) is not list:
+        if not isinstance(data, list | tuple):
             raise SerializationError(f"must be a list, not {shown(data)}")
         return tuple(_json.each(read, data))
 
@@ -330,7 +330,7 @@ _MESSAGES = (
 _MESSAGES_BY_CLASS = {kind.cls: kind for kind in _MESSAGES}
 _MESSAGE_LIST = _many(_write_message, _Tagged("a message", _MESSAGES).read)
 
-_DEFINITION = _Kind(ToolDefinition, "", "name description input_schema")
+_DEFINITION = _Kind(ToolDefinition, "", "name description input_schema metadata")
 _OPTIONS = _Kind(
     ChatOptions,
     "options",
@@ -392,23 +392,28 @@ def _written(value: Any) -> dict[str, Any]:
     if alone or not isinstance(value, Iterable):
         return _write_message(value)
     try:
-        return {"type": "messages", "messages": _MESSAGE_LIST.write(value)}
+        return {"type": "messages", "messages": _MESSAGE_LIST.write(items_of(value, "messages"))}
     except SerializationError as error:
         error.below("messages")
         raise
+    except PromptError as error:
+        raise SerializationError(str(error)) from error
 
 
-def _split_character(data: Any, path: str) -> str | None:
-    """Find where a text holds a surrogate pair as two characters."""
+def _refuse_split_characters(data: Any) -> None:
     if isinstance(data, str):
-        return path if _PAIR.search(data) else None
-    items: Iterable[tuple[str, Any]] = ()
-    if isinstance(data, dict):
-        items = [(f"{path}.{key}" if path else key, (key, item)) for key, item in data.items()]
-    elif isinstance(data, list | tuple):
-        items = [(f"{path}[{index}]", item) for index, item in enumerate(data)]
-    found = (_split_character(item, below) for below, item in items)
-    return next((place for place in found if place is not None), None)
+        if _PAIR.search(data):
+            raise SerializationError("it holds a character as two surrogates, which JSON would join")
+    elif isinstance(data, list):
+        _json.each(_refuse_split_characters, data)
+    elif isinstance(data, dict):
+        for key, item in data.items():
+            try:
+                _refuse_split_characters(key)
+                _refuse_split_characters(item)
+            except SerializationError as error:
+                error.below(key)
+                raise
 
 
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
