@@ -32,6 +32,7 @@ _MODULES = {
     "FewShotExamples": "promptkit.templates.few_shot",
     "Generation": "promptkit.response",
     "HistoryError": "promptkit.errors",
+    "InMemoryChatMemoryRepository": "promptkit.memory.in_memory",
     "InvalidToolCall": "promptkit.messages",
     "JinjaRenderer": "promptkit.renderers.jinja",
     "LengthSelector": "promptkit.templates.few_shot",
@@ -43,6 +44,7 @@ _MODULES = {
     "MessageActions": "promptkit.templates.actions",
     "MessageCounter": "promptkit.history.counters",
     "MessageType": "promptkit.messages",
+    "MessageWindowChatMemory": "promptkit.memory.window",
     "MessagesPlaceholder": "promptkit.templates.chat",
     "MissingDependencyError": "promptkit.errors",
     "MissingVariablesError": "promptkit.errors",
@@ -52,13 +54,16 @@ _MODULES = {
     "NoOpRenderer": "promptkit.renderers.noop",
     "Opaque": "promptkit.content",
     "OutputConversionError": "promptkit.errors",
+    "PostgresChatMemoryRepository": "promptkit.memory.postgres",
     "Prompt": "promptkit.prompt",
     "PromptError": "promptkit.errors",
     "PromptTemplate": "promptkit.templates.prompt_template",
     "PromptkitError": "promptkit.errors",
     "RateLimitError": "promptkit.errors",
     "Reasoning": "promptkit.content",
+    "RedisChatMemoryRepository": "promptkit.memory.redis",
     "ResponseFormatError": "promptkit.errors",
+    "SQLiteChatMemoryRepository": "promptkit.memory.sqlite",
     "ScoreSelector": "promptkit.templates.few_shot",
     "SerializationError": "promptkit.errors",
     "StoredMessage": "promptkit.contracts",
@@ -76,6 +81,7 @@ _MODULES = {
     "TiktokenCounter": "promptkit.history.counters",
     "TokenBudgetSelector": "promptkit.templates.few_shot",
     "TokenCounter": "promptkit.tokens",
+    "TokenWindowChatMemory": "promptkit.memory.window",
     "ToolCall": "promptkit.messages",
     "ToolCallChunk": "promptkit.response",
     "ToolDefinition": "promptkit.options",
@@ -162,6 +168,12 @@ if TYPE_CHECKING:
     from promptkit.history.merge import merge_message_runs as merge_message_runs
     from promptkit.history.trim import trim_messages as trim_messages
     from promptkit.history.trim import trim_to_window as trim_to_window
+    from promptkit.memory.in_memory import InMemoryChatMemoryRepository as InMemoryChatMemoryRepository
+    from promptkit.memory.postgres import PostgresChatMemoryRepository as PostgresChatMemoryRepository
+    from promptkit.memory.redis import RedisChatMemoryRepository as RedisChatMemoryRepository
+    from promptkit.memory.sqlite import SQLiteChatMemoryRepository as SQLiteChatMemoryRepository
+    from promptkit.memory.window import MessageWindowChatMemory as MessageWindowChatMemory
+    from promptkit.memory.window import TokenWindowChatMemory as TokenWindowChatMemory
     from promptkit.messages import AssistantMessage as AssistantMessage
     from promptkit.messages import InvalidToolCall as InvalidToolCall
     from promptkit.messages import Message as Message
