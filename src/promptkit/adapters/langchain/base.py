@@ -63,6 +63,7 @@ class BaseMessage(_Slotted):
     Raises:
         PromptError: A value has the wrong type or is no JSON value.
 
+    >>> from promptkit.adapters.langchain import HumanMessage
     >>> HumanMessage("hi", id=7)
     HumanMessage('hi', id='7')
     """

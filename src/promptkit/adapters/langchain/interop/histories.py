@@ -20,7 +20,7 @@ class RepositoryHistory(BaseChatMessageHistory):
     """Be one conversation of a repository, in LangChain's words; see `as_chat_message_history`.
 
     >>> from langchain_core.messages import HumanMessage
-    >>> from promptkit.memory import InMemoryChatMemoryRepository
+    >>> from promptkit.memory.in_memory import InMemoryChatMemoryRepository
     >>> history = as_chat_message_history(InMemoryChatMemoryRepository(), "session-1")
     >>> history.add_messages([HumanMessage("Hi")])
     >>> [message.content for message in history.messages]
