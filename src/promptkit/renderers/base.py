@@ -38,8 +38,11 @@ CACHE_SIZE = 512
 CACHED_SOURCE_CHARS = 65_536
 """Longest source that the shared cache keeps, in characters; a longer one lives as long as its template."""
 
-SHOWN_NAMES = 20
+SHOWN_NAMES = 10
 """Most names that one error message spells out; the error's fields hold them all."""
+
+COMPARED_NAMES = 200
+"""Most names that a misspelt one is compared with: each comparison takes about 0.1 ms."""
 
 Error = TypeVar("Error", bound=TemplateError)
 
@@ -205,7 +208,7 @@ def spelling(name: str, known: Iterable[str]) -> str | None:
     """Find the known name that a misspelt one most likely meant, if any is close."""
     from difflib import get_close_matches
 
-    spellings = {candidate.lower(): candidate for candidate in islice(known, 1000)}
+    spellings = {candidate.lower(): candidate for candidate in islice(known, COMPARED_NAMES)}
     close = get_close_matches(name.lower(), spellings, n=1, cutoff=0.65)
     return spellings[close[0]] if close else None
 
