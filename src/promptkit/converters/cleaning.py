@@ -123,12 +123,12 @@ def find_json(text: str) -> list[JsonCandidate]:
     if failure is None:
         return [JsonCandidate(value, stripped, ())]
     found: list[JsonCandidate] = []
-    for start, end in _groups(text):
-        candidate, problem = _mended(text[start:end])
-        if candidate is None:
-            failure = problem
+    for group in _groups(text):
+        candidate = group if isinstance(group, JsonCandidate) else _mended(text[group.start : group.end])
+        if isinstance(candidate, str):
+            failure = candidate
             continue
-        around = () if text[start:end] == stripped else ("left out text around the JSON",)
+        around = () if candidate.text == stripped else ("left out text around the JSON",)
         found.append(candidate._replace(repairs=(*around, *candidate.repairs)))
     if not found:
         raise ValueError(failure)
@@ -164,21 +164,21 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _mended(text: str) -> tuple[JsonCandidate | None, str | None]:
-    """Read a group as it is, else after mends that change no value."""
+def _mended(text: str) -> JsonCandidate | str:
+    """Read a group as it is, else after mends that change no value; give the words for what is wrong if none helps."""
     value, failure = _read(text)
     if failure is None:
-        return JsonCandidate(value, text, ()), None
+        return JsonCandidate(value, text, ())
     value, still = _read(text, strict=False)
     if still is None:
-        return JsonCandidate(value, text, ("took line breaks inside strings as they are",)), None
+        return JsonCandidate(value, text, ("took line breaks inside strings as they are",))
     for words, mend in _MENDS:
         mended = mend(text)
         if mended != text:
             value, still = _read(mended, strict=False)
             if still is None:
-                return JsonCandidate(value, mended, (words,)), None
-    return None, failure
+                return JsonCandidate(value, mended, (words,))
+    return failure
 
 
 def _without_trailing_commas(text: str) -> str:
@@ -213,14 +213,26 @@ _INSIDE = re.compile(r'"|[{}\[\]]')
 _STRING_END = re.compile(r'(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
-def _groups(text: str) -> list[_Group]:
-    """Find the outermost balanced groups that can be JSON, outside of thoughts, in one pass."""
-    groups: list[_Group] = []
-    at = 0
+_SHORTCUTS = 16
+"""How often a place that looks like JSON is read at once before it is measured: each failure costs up to the whole text."""
+
+
+def _groups(text: str) -> list[_Group | JsonCandidate]:
+    """Find what can be JSON outside of thoughts: values that can be read as they stand, else outermost balanced groups."""
+    groups: list[_Group | JsonCandidate] = []
+    at = shortcuts = 0
     while (start := _STARTS.search(text, at)) is not None:
         if start[0] == "<":
             at = _behind_thought(text, start.start(), groups)
             continue
+        if shortcuts < _SHORTCUTS:
+            try:
+                value, at = _decoder(strict=True).raw_decode(text, start.start())
+            except (ValueError, RecursionError):
+                shortcuts += 1
+            else:
+                groups.append(JsonCandidate(value, text[start.start() : at], ()))
+                continue
         end, inner = _balanced(text, start.start())
         if end is None:
             groups.extend(inner)
@@ -240,7 +252,7 @@ def first_group(text: str) -> int | None:
     return None
 
 
-def _behind_thought(text: str, at: int, groups: list[_Group]) -> int:
+def _behind_thought(text: str, at: int, groups: list[_Group | JsonCandidate]) -> int:
     """Step over a thought that opens here; a closing tag alone makes all before it a thought."""
     if (opening := _OPENING.match(text, at)) is not None:
         closing = _CLOSING.search(text, opening.end())
