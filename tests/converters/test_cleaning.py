@@ -95,7 +95,7 @@ def test_what_holds_no_json_is_an_error(text: str, words: str) -> None:
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=15,
+    max_leaves=6,
 )
 NOISE = st.text(alphabet=st.characters(exclude_characters='{["<', exclude_categories=["Cs"]), max_size=40)
 

@@ -54,13 +54,13 @@ def is_prefix(part: Any, whole: Any) -> bool:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=10,
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
 )
 
 
-@given(st.dictionaries(st.text(), JSON, min_size=1), st.booleans())
+@given(st.dictionaries(st.text(max_size=4), JSON, min_size=1, max_size=3), st.booleans())
 def test_each_value_is_a_prefix_of_the_next(value: dict[str, Any], escaped: bool) -> None:
     text = json.dumps(value, ensure_ascii=escaped)
     seen = [found for end in range(len(text) + 1) if (found := partial_json(text[:end])) is not NOTHING_YET]
