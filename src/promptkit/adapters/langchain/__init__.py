@@ -61,6 +61,7 @@ from promptkit.adapters.langchain.native import (
     to_prompt_value,
 )
 from promptkit.adapters.langchain.openai_form import convert_to_openai_messages
+from promptkit.adapters.langchain.pretty import pretty_repr
 from promptkit.adapters.langchain.prompt_values import (
     ChatPromptValue,
     ChatPromptValueConcrete,
@@ -124,6 +125,7 @@ __all__ = [
     "messages_from_dict",
     "messages_to_dict",
     "parse_buffer_string",
+    "pretty_repr",
     "subtract_usage",
     "to_buffer_string",
     "to_langchain_core",

@@ -133,7 +133,7 @@ class BaseMessage(_Slotted):
     def pretty_repr(self) -> str:
         """Show the message under a title of 80 columns."""
         name = "" if self.name is None else f"\nName: {self.name}"
-        return f"{title_line(self.kind)}{name}\n\n{self.content}"
+        return f"{title_line(self.kind.title() + ' Message')}{name}\n\n{self.content}"
 
     def pretty_print(self) -> None:
         """Print `pretty_repr`."""
@@ -149,9 +149,9 @@ def id_text(value: Any, path: str) -> str:
     return str.__str__(value)
 
 
-def title_line(kind: str) -> str:
-    """Draw a line of 80 columns around the title of a kind of message."""
-    title = f" {kind.title()} Message "
+def title_line(title: str) -> str:
+    """Draw a line of 80 columns around a title."""
+    title = f" {title} "
     rule = "=" * ((80 - len(title)) // 2)
     return f"{rule}{title}{rule}{'=' * (len(title) % 2)}"
 
