@@ -361,20 +361,21 @@ class ChunkAccumulator:
 
     def extend(self, chunks: Iterable[ChatChunk]) -> None:
         """Add chunks as an iterable gives them; those added before it raised stay."""
-        append = None
-        arguments: dict[int | None, list[str]] = {}
+        add_text = add_arguments = index = None
         for chunk in chunks:
             shape = chunk.shape
             if shape == "text":
-                if append is None:
-                    append = self._answer(0).open_text().append
-                append(chunk.content)  # type: ignore[arg-type]
-            elif shape == "arguments" and (piece := chunk.tool_calls[0]).index in arguments:
-                arguments[piece.index].append(piece.arguments)  # type: ignore[arg-type]
+                if add_text is None:
+                    add_text = self._answer(0).open_text().append
+                add_text(chunk.content)  # type: ignore[arg-type]
+            elif shape == "arguments" and (piece := chunk.tool_calls[0]).index == index:
+                add_arguments(piece.arguments)  # type: ignore[misc,arg-type]
             else:
-                append = None
+                add_text = index = None
                 self._add(chunk)
-                arguments = self._answers[0].open_arguments if 0 in self._answers else {}
+                if shape == "arguments":
+                    index = piece.index
+                    add_arguments = self._answer(0).open_arguments[index].append
 
     def _answer(self, choice: int) -> OpenAnswer:
         answer = self._answers.get(choice)
