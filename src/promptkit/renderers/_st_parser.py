@@ -157,7 +157,7 @@ class Parser(ExpressionParser):
         return text
 
     def _advice(self) -> str:
-        text = f" To print {self.start!r} itself, write '\\{self.start}'"
+        text = f" To print {self.start!r} itself, write '\\{self.start}' in the template"
         return f"{text}." if self.groups else f"{text}, or take such groups as text with literal_braces=True."
 
     def _tag(self, at: int) -> Element | Stop:

@@ -41,7 +41,7 @@ CACHED_SOURCE_CHARS = 65_536
 SHOWN_NAMES = 10
 """Most names that one error message spells out; the error's fields hold them all."""
 
-COMPARED_NAMES = 200
+COMPARED_NAMES = 1000
 """Most names that a misspelt one is compared with: each comparison takes about 0.1 ms."""
 
 Error = TypeVar("Error", bound=TemplateError)

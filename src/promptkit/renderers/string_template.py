@@ -98,7 +98,7 @@ class StringTemplate:
             run.run_ops(self._ops())
         except Exception as error:  # noqa: BLE001 - what is missing is the better news
             failure = error
-        lost = {name: self._places[name] for name in absent if name in self.variables}
+        lost = {name: self._places[name] for name in absent if name not in self.optional_variables}
         lost.update((label, offset) for label, (offset, _) in run.misses.items())
         names = sorted(lost, key=lost.__getitem__)
         if lost and mode is ValidationMode.THROW:
