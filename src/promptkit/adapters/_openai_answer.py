@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from promptkit import _json
@@ -82,13 +83,15 @@ class ChunkReader:
     ['Hi']
     """
 
-    __slots__ = ("_answers", "_done", "_head", "_metadata", "_whole")
+    __slots__ = ("_answers", "_done", "_head", "_keys", "_metadata", "_repeated", "_whole")
 
     def __init__(self, *, whole: bool = False) -> None:
         self._answers: dict[int, _Answer] = {}
         self._done = self._whole = whole
         self._head: tuple[Any, Any] = (None, None)
         self._metadata: dict[str, Any] = {}
+        self._keys: AbstractSet[str] = frozenset()
+        self._repeated: list[tuple[str, Any]] = []
 
     def read(self, event: Any) -> list[ChatChunk]:
         """Give what is new in one event.
@@ -99,6 +102,8 @@ class ChunkReader:
         """
         if self._done and not self._whole:
             return []
+        if type(event) is dict and (text := self._only_text(event)) is not None:
+            return [ChatChunk(text)]
         if event == "[DONE]":
             self._done = True
             return []
@@ -113,11 +118,44 @@ class ChunkReader:
         for place, choice in enumerate(choices or ()):
             self._read_choice(choice, place, chunks)
         common = self._common(event)
+        self._keys = event.keys()
+        self._repeated = [(key, value) for key, value in event.items() if key not in _CHANGING]
         if common:
             if not chunks:
                 chunks.append(ChatChunk(choice=None))
             chunks[0] = chunks[0].mutate(**common)
         return chunks
+
+    def _only_text(self, event: dict[str, Any]) -> str | None:
+        """Give the text of an event that has nothing else new in it, as nearly all have."""
+        choices = event.get("choices")
+        if (
+            type(choices) is not list
+            or len(choices) != 1
+            or event.keys() != self._keys
+            or event.get("usage") is not None
+        ):
+            return None
+        for key, value in self._repeated:
+            if event[key] != value:
+                return None
+        choice = choices[0]
+        if type(choice) is not dict:
+            return None
+        delta = choice.get("delta")
+        if type(delta) is not dict or len(delta) != 1 or not choice.keys() <= _PLAIN_CHOICE_KEYS:
+            return None
+        text = delta.get("content")
+        answer = self._answers.get(0)
+        if (
+            type(text) is not str
+            or not text
+            or answer is None
+            or not answer.spoken
+            or choice.get("index") not in (0, None)
+        ):
+            return None
+        return text if choice.get("finish_reason") is None and choice.get("logprobs") is None else None
 
     def _common(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Collect what is new of the call as a whole."""
@@ -266,6 +304,8 @@ class ChunkReader:
 
 
 _EVENT_KEYS = frozenset(("id", "model", "choices", "usage", "object", "obfuscation", "error"))
+_CHANGING = frozenset(("choices", "usage", "obfuscation"))
+_PLAIN_CHOICE_KEYS = frozenset(("index", "delta", "finish_reason", "logprobs"))
 _CHOICE_KEYS = frozenset(("index", "delta", "message", "finish_reason", "logprobs"))
 _DELTA_KEYS = frozenset(("role", "content", "refusal", "audio", "tool_calls", "function_call", *REASONING_KEYS))
 

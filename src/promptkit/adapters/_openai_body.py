@@ -70,7 +70,7 @@ class _Reader:
         self.calls: dict[str | None, str | None] = {}
 
     def message(self, message: Mapping[str, Any]) -> None:
-        if not isinstance(message, Mapping):
+        if not isinstance(message, _MAPPINGS):
             raise AdapterError(f"a message must be a mapping, not {shown(message)}")
         role = message.get("role")
         read = _ROLES.get(role) if isinstance(role, str) else None
@@ -107,6 +107,10 @@ class _Reader:
             self.messages.append(AssistantMessage(content))
             return
         calls, customs = _calls(message)
+        if len(message) == 2 and calls and not customs and calls[0].id is not None:
+            self.calls = {call.id: call.name for call in calls}
+            self.messages.append(AssistantMessage(None, tool_calls=calls))
+            return
         before = [Reasoning(_text(message, key)) for key in REASONING_KEYS if message.get(key) is not None]
         after = [*_refusal(message), *_audio(message), *customs]
         if before or after or calls:
@@ -121,7 +125,12 @@ class _Reader:
         self.messages.append(AssistantMessage(content, tool_calls=calls, name=message.get("name"), metadata=metadata))
 
     def result(self, message: Mapping[str, Any]) -> None:
-        content = _required(message) if message.get("content") is not None else ""
+        content = message.get("content")
+        if len(message) == 3 and type(content) is str and "tool_call_id" in message:
+            call_id = message["tool_call_id"]
+            self.results.append(ToolResponse(call_id, self.calls.get(call_id), content=content))
+            return
+        content = "" if content is None else read_content(content)
         if message["role"] == "function":
             metadata: dict[str, Any] = {FORMAT: LEGACY | _own(message, _RESULT)}
             self.results.append(ToolResponse(None, message.get("name"), content=content, metadata=metadata))
@@ -143,6 +152,7 @@ _ROLES: Mapping[str, Callable[[_Reader, Mapping[str, Any]], None]] = {
     "function": _Reader.result,
 }
 
+_MAPPINGS = (dict, Mapping)  # the exact class first: asking an ABC costs ten times as much
 _SPOKEN = frozenset(("role", "content", "name"))
 _RESULT = frozenset(("role", "content", "name", "tool_call_id"))
 _ANSWERED = _SPOKEN | {"tool_calls", "function_call", "refusal", "audio", *REASONING_KEYS}
@@ -167,7 +177,7 @@ def _text(value: Mapping[str, Any], key: str) -> str:
 
 def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = value.get(key)
-    if not isinstance(found, Mapping):
+    if not isinstance(found, _MAPPINGS):
         raise AdapterError(f"{key} must be a mapping, not {shown(found)}")
     return found
 
@@ -223,7 +233,7 @@ def _calls(message: Mapping[str, Any]) -> tuple[list[ToolCall], list[Opaque]]:
     customs: list[Opaque] = []
     for index, call in enumerate(message.get("tool_calls") or ()):
         try:
-            if not isinstance(call, Mapping):
+            if not isinstance(call, _MAPPINGS):
                 raise AdapterError(f"a call must be a mapping, not {shown(call)}")
             if call.get("type", "function") == "function":
                 calls.append(_call(call))
@@ -240,6 +250,8 @@ def _calls(message: Mapping[str, Any]) -> tuple[list[ToolCall], list[Opaque]]:
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
     function = _mapping(call, "function")
+    if len(call) == 3 and "id" in call and len(function) == 2:
+        return ToolCall(_text(call, "id"), _text(function, "name"), arguments=_arguments(function))
     own = _own(call, frozenset(("id", "type", "function")))
     if inner := _own(function, frozenset(("name", "arguments"))):
         own["function"] = inner

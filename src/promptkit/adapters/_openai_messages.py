@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from promptkit._frozen import EMPTY
@@ -31,7 +31,7 @@ _SYSTEM_ROLES = ("system", "developer")
 class MessageWriter:
     """Write the messages of one request, and remember what results need of the calls before them."""
 
-    __slots__ = ("answered", "calls", "dialect", "last", "losses", "messages", "names")
+    __slots__ = ("answered", "calls", "dialect", "last", "losses", "messages", "names", "no_tools")
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -41,27 +41,41 @@ class MessageWriter:
         self.names: dict[Any, str | None] | None = None
         self.answered = 0
         self.last: type | None = None
+        self.no_tools = "tools" in dialect.refuses
 
     def lose(self, path: str, what: str, why: str) -> None:
         """Note a loss."""
         self.losses.append(Loss(path, what, why))
 
-    def write(self, message: Message, at: int) -> None:
-        """Write the message at one place of the prompt."""
-        kind = type(message)
-        write = _WRITERS.get(kind)
-        if write is None:
-            message = as_builtin(message)
-            self.lose(f"messages[{at}]", "class", f"{kind.__name__} is sent as {type(message).__name__}")
-            kind = type(message)
-            write = _WRITERS[kind]
-        write(self, message, at)
-        self.last = kind
+    def write(self, messages: Iterable[Message]) -> None:
+        """Write the messages of a prompt, in order; the plain ones, as nearly all are, without a detour."""
+        append = self.messages.append
+        known = _WRITERS
+        last: type | None = None
+        for at, message in enumerate(messages):
+            kind: type = type(message)
+            if kind in known and not message.metadata and message.name is None and message.id is None:  # type: ignore[attr-defined]
+                content = message.content
+                if kind is UserMessage and type(content) is str:
+                    append({"role": "user", "content": content})
+                elif kind is not AssistantMessage:
+                    self.last = last
+                    known[kind](self, message, at)
+                elif type(content) is str and not message.tool_calls and not message.invalid_tool_calls:  # type: ignore[attr-defined]
+                    append({"role": "assistant", "content": content})
+                    self.calls, self.names = [], None
+                elif not self._are_plain_calls(message):
+                    self._assistant(message, at)  # type: ignore[arg-type]
+            else:
+                builtin = as_builtin(message)
+                if builtin is not message:
+                    self.lose(f"messages[{at}]", "class", f"{kind.__name__} is sent as {type(builtin).__name__}")
+                    kind = type(builtin)
+                self.last = last
+                known[kind](self, builtin, at)
+            last = kind
 
     def _user(self, message: UserMessage, at: int) -> None:
-        if type(message.content) is str and not message.metadata and message.name is None and message.id is None:
-            self.messages.append({"role": "user", "content": message.content})
-            return
         content = self._content(message.content, f"messages[{at}].content", media=True)
         self._append({"role": "user", "content": content}, message, message.metadata, f"messages[{at}]")
 
@@ -153,6 +167,29 @@ class MessageWriter:
             body["tool_calls"] = self.calls
         self._append(body, message, message.metadata, path)
 
+    def _are_plain_calls(self, message: Any) -> bool:
+        """Write an answer of nothing but text and calls with ids if it is one."""
+        content = message.content
+        if message.invalid_tool_calls or not (content is None or (type(content) is str and content)):
+            return False
+        written: list[dict[str, Any]] = []
+        names: dict[Any, str | None] = {}
+        for call in message.tool_calls:
+            call_id, name = call.id, call.name
+            if call_id is None or call.metadata or self.no_tools:
+                return False
+            names[call_id] = name
+            function = {"name": name, "arguments": call.arguments}
+            written.append({"id": call_id, "type": "function", "function": function})
+        body: dict[str, Any] = {"role": "assistant"}
+        if content is not None:
+            body["content"] = content
+        if written:
+            body["tool_calls"] = written
+        self.calls, self.names, self.answered = written, names, 0
+        self.messages.append(body)
+        return True
+
     def _answer(self, content: tuple[Part, ...], body: dict[str, Any], path: str) -> None:
         """Write the parts of an answer where the format has them: most of its places are no parts there."""
         thoughts: list[str] = []
@@ -204,14 +241,14 @@ class MessageWriter:
         add_own(body["audio"], part.metadata, FORMAT, path, self.losses)
 
     def _custom_call(self, part: Opaque, path: str) -> None:
-        if "tools" in self.dialect.refuses:
+        if self.no_tools:
             self.lose(path, "tools", f"{self.dialect.name} takes no tools")
             return
         self.calls.append(plain(part.payload, f"{path}.payload", FORMAT))
         lose_metadata(part.metadata, FORMAT, path, self.losses)
 
     def _tool_calls(self, message: AssistantMessage, body: dict[str, Any], path: str, at: int) -> None:
-        if "tools" in self.dialect.refuses:
+        if self.no_tools:
             self.lose(f"{path}.tool_calls", "tools", f"{self.dialect.name} takes no tools")
             return
         for index, call in enumerate(message.tool_calls):
@@ -242,18 +279,32 @@ class MessageWriter:
         self.calls.append(body)
 
     def _results(self, message: ToolResponseMessage, at: int) -> None:
-        path = f"messages[{at}]"
-        if "tools" in self.dialect.refuses:
-            self.lose(path, "tools", f"{self.dialect.name} takes no tools")
+        if self.no_tools:
+            self.lose(f"messages[{at}]", "tools", f"{self.dialect.name} takes no tools")
             return
         if self.last is ToolResponseMessage:
-            self.lose(path, "spelling", "results that follow each other read back as one message")
-        for name in ("name", "id"):
-            if getattr(message, name) is not None:
-                self.lose(f"{path}.{name}", name, f"{FORMAT} has no {name} of messages with results")
-        lose_metadata(message.metadata, FORMAT, path, self.losses)
+            self.lose(f"messages[{at}]", "spelling", "results that follow each other read back as one message")
+        if message.name is not None:
+            self.lose(f"messages[{at}].name", "name", f"{FORMAT} has no names of messages with results")
+        if message.id is not None:
+            self.lose(f"messages[{at}].id", "id", f"{FORMAT} has no ids of messages")
+        if message.metadata:
+            lose_metadata(message.metadata, FORMAT, f"messages[{at}]", self.losses)
         for index, response in enumerate(message.responses):
-            self._result(response, f"{path}.responses[{index}]", f"call_{at}_{index}")
+            if not self._is_plain_result(response):
+                self._result(response, f"messages[{at}].responses[{index}]", f"call_{at}_{index}")
+
+    def _is_plain_result(self, response: ToolResponse) -> bool:
+        """Write a result of text for a known call, as nearly all are, if it is one."""
+        call_id, content = response.id, response.content
+        if call_id is None or type(content) is not str or response.metadata or response.artifact is not None:
+            return False
+        names = self.names
+        if response.status != "success" or names is None or response.name != names.get(call_id):
+            return False
+        self.answered += 1
+        self.messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
+        return True
 
     def _result(self, response: ToolResponse, path: str, made: str) -> None:
         if response.status != "success":
@@ -278,11 +329,15 @@ class MessageWriter:
             call_id = str(self.calls[self.answered].get("id", made)) if self.answered < len(self.calls) else made
             self.lose(f"{path}.id", "id", f"{FORMAT} wants an id: {call_id!r} is that of the call at the same place")
         self.answered += 1
-        if self.names is None:
-            self.names = {call.get("id"): _called(call) for call in self.calls}
-        if response.name != self.names.get(call_id):
+        if response.name != self._name_of(call_id):
             self.lose(f"{path}.name", "name", f"{FORMAT} says a tool's name only with its call")
         return call_id
+
+    def _name_of(self, call_id: str) -> str | None:
+        """Give the name of the tool that a call of this turn calls."""
+        if self.names is None:
+            self.names = {call.get("id"): _called(call) for call in self.calls}
+        return self.names.get(call_id)
 
 
 def _without(metadata: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -298,7 +353,7 @@ def _is_legacy(metadata: Mapping[str, Any]) -> bool:
 
 def _called(call: Mapping[str, Any]) -> str | None:
     tool = call.get("function") or call.get("custom")
-    name = tool.get("name") if isinstance(tool, Mapping) else None
+    name = tool.get("name") if isinstance(tool, dict) else None
     return name if isinstance(name, str) else None
 
 

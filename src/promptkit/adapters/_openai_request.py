@@ -41,8 +41,7 @@ def to_request(prompt: Prompt, *, dialect: Dialect = OPENAI, strict: bool = Fals
     if not prompt.messages:
         raise AdapterError("the prompt has no messages, and the format wants one", format=FORMAT, path="messages")
     writer = MessageWriter(dialect)
-    for at, message in enumerate(prompt.messages):
-        writer.write(message, at)
+    writer.write(prompt.messages)
     body = _body(writer.messages, prompt.options, dialect, writer.losses)
     converted = Converted(body, tuple(writer.losses))
     return converted.require(dialect.name, ignore=frozenset()) if strict else converted
