@@ -155,7 +155,7 @@ class Code(ABC):
                 return lambda run: any(test(run) for test in tests)
             case _:
                 get = self.value(node, scope, lenient=True)
-                return lambda run: value if type(value := get(run)) is bool else truth(run, value)
+                return lambda run: found if type(found := get(run)) is bool else truth(run, found)
 
     def _call(self, function: str, given: Getter | None) -> Getter:
         apply = FUNCTIONS[function]

@@ -55,7 +55,7 @@ def filler_of(
         return _filler_of_values(parts, values_of)
 
     def fill(run: Any) -> str:
-        filled: list[Any] = parts.copy()  # type: ignore[assignment]
+        filled: list[Any] = [*parts]
         filled[1::2] = values_of(run)
         for place, step, read in steps:
             base = filled[place]
@@ -67,7 +67,7 @@ def filler_of(
         for place, then, otherwise in choices:
             value = filled[place]
             chosen = then if (value if type(value) is bool else truth(run, value)) else otherwise
-            filled[place] = chosen if type(chosen) is str else chosen(run)
+            filled[place] = chosen if isinstance(chosen, str) else chosen(run)
         for place, indent in indents:
             if text := spread(run, filled[place]):
                 filled[place] = indented(text, indent, first=True, later=auto_indent)
