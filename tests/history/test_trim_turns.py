@@ -294,6 +294,9 @@ def test_a_part_of_the_first_message_that_does_not_fit() -> None:
         [UserMessage(["a\nb", IMAGE])], max_tokens=2, counter=chars, allow_partial=True, pairs=False
     ) == (UserMessage("b"),)
     assert trimmed([*CHAT[1:5], UserMessage("x")], 1) == (UserMessage("x"),)
+    assert trimmed([*CHAT[1:5], UserMessage("x")], 1, strategy="first", end_on="tool") == ()
+    results = ToolResponseMessage([ToolResponse("a", content="1\n2"), ToolResponse("b", content="3")])
+    assert trim_messages([results], max_tokens=0, counter=lambda _: 1, allow_partial=True, pairs=False) == ()
 
 
 @pytest.mark.parametrize(
@@ -328,6 +331,28 @@ def test_wrong_options_and_counters_are_refused(options: dict[str, Any], message
     given: dict[str, Any] = {"max_tokens": 9, "counter": "messages", **options}
     with pytest.raises(HistoryError, match=message):
         trim_messages([UserMessage("x")], **given)
+
+
+def test_a_counter_that_raises_as_a_whole_is_named_too() -> None:
+    class NoOverhead:
+        def count(self, message: Message) -> int:
+            return 1
+
+        @property
+        def overhead(self) -> int:
+            raise OSError("gone")
+
+    def fails(messages: list[Message]) -> int:
+        if len(messages) > 1:
+            raise PromptError("too many") if len(messages) == 2 else OSError("gone")
+        return len(messages)
+
+    with pytest.raises(HistoryError, match="the counter failed at overhead: OSError: gone"):
+        count_tokens([UserMessage("x")], NoOverhead())
+    with pytest.raises(HistoryError, match="the counter failed at 3 messages: OSError: gone"):
+        trim_messages([UserMessage("x")] * 3, max_tokens=9, counter=ListTokenCounter(fails))
+    with pytest.raises(PromptError, match="too many"):
+        trim_messages([UserMessage("x")] * 2, max_tokens=9, counter=ListTokenCounter(fails))
 
 
 def test_a_counter_that_raises_is_named_with_its_place() -> None:

@@ -275,6 +275,8 @@ class Meter:
         """Tokens of a conversation beside its messages."""
         try:
             return _checked(self._counter.overhead, "overhead")
+        except PromptkitError:
+            raise
         except Exception as error:
             raise _failed(error, "overhead") from error
 
@@ -289,6 +291,8 @@ class Meter:
         place = f"{len(messages)} messages"
         try:
             return _checked(self._counter.count_all(messages), place)
+        except PromptkitError:
+            raise
         except Exception as error:
             raise _failed(error, place) from error
 
@@ -302,6 +306,8 @@ class Meter:
                 check_message(message, f"messages[{index}]")
             try:
                 number = count(message)
+            except PromptkitError:
+                raise
             except Exception as error:
                 raise _failed(error, f"messages[{index}]") from error
             return number if type(number) is int and number >= 0 else _checked(number, f"messages[{index}]")
@@ -315,9 +321,7 @@ class Meter:
         return self.overhead + sum(map(self.sizes(messages), range(len(messages))))
 
 
-def _failed(error: Exception, place: str) -> PromptkitError:
-    if isinstance(error, PromptkitError):
-        return error
+def _failed(error: Exception, place: str) -> HistoryError:
     return HistoryError(
         f"the counter failed at {place}: {type(error).__name__}: {error!s:.80}; it is handed one message, unless it is a "
         "ListTokenCounter(f)"
@@ -344,7 +348,7 @@ def _as_counter(counter: Any) -> TokenCounter:
         return counter
     elif callable(getattr(counter, "count_tokens", None)):
         return ListTokenCounter(lambda messages: counter.count_tokens(Prompt(messages)))
-    elif hasattr(counter, "overhead") and callable(getattr(counter, "count", None)):
+    elif "overhead" in dir(counter) and callable(getattr(counter, "count", None)):
         return counter  # type: ignore[no-any-return]
     elif callable(counter):
         return _FunctionCounter(counter)
