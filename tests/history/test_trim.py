@@ -4,8 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from promptkit.history import trim_messages
+from promptkit.messages import AssistantMessage, SystemMessage, UserMessage
 from tests.history import neutral
 from tests.oracles import decided, rows
 
@@ -44,3 +47,49 @@ def test_without_pairs_it_selects_what_langchain_does(row: dict[str, Any]) -> No
     expected = OURS.get(row["id"])
     assert row["id"] not in OURS or row["id"] in decided()
     assert kept == (tuple(neutral.messages(row["expected"])) if expected is None else tuple(expected(history)))
+
+
+TEXTS = st.sampled_from(("a", "bb\ncc", "one\ntwo\nthree", "x" * 9))
+OURS_BY_ROLE = {"human": UserMessage, "ai": AssistantMessage, "system": SystemMessage}
+ROLES = st.sampled_from(sorted(OURS_BY_ROLE))
+
+
+@given(
+    st.lists(st.tuples(ROLES, TEXTS), max_size=9),
+    st.integers(-1, 25),
+    st.sampled_from(("len", "chars")),
+    st.fixed_dictionaries(
+        {"strategy": st.sampled_from(("first", "last"))},
+        optional={
+            "start_on": ROLES | st.just(["human", "system"]),
+            "end_on": ROLES,
+            "include_system": st.just(value=True),
+            "allow_partial": st.just(value=True),
+        },
+    ),
+)
+def test_without_pairs_it_agrees_with_langchain_itself(
+    history: list[tuple[str, str]], budget: int, counter: str, options: dict[str, Any]
+) -> None:
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+    from langchain_core.messages import SystemMessage as TheirSystemMessage
+    from langchain_core.messages import trim_messages as trim_theirs
+
+    def count(messages: list[BaseMessage]) -> int:
+        return len(messages) if counter == "len" else sum(len(message.text) for message in messages)
+
+    if options["strategy"] == "first":
+        options = {name: value for name, value in options.items() if name not in ("start_on", "include_system")}
+    classes = {"human": HumanMessage, "ai": AIMessage, "system": TheirSystemMessage}
+    theirs = [classes[role](text) for role, text in history]
+    if options.get("include_system") and theirs and history[0][0] == "system":
+        ends = "end_on" not in options or any(role == options["end_on"] for role, _ in history)
+        assume(ends and budget >= count(theirs[:1]))  # decided: the system text stays, and nothing is over the budget
+
+    expected = trim_theirs(theirs, max_tokens=budget, token_counter=count, **options)
+
+    own = {"include_system": False, **options}
+    own |= {name: neutral.kinds(options[name]) for name in ("start_on", "end_on") if name in options}
+    ours = [OURS_BY_ROLE[role](text) for role, text in history]
+    kept = trim_messages(ours, max_tokens=budget, counter=neutral.COUNTERS[counter], pairs=False, **own)
+    assert [message.content for message in kept] == [message.content for message in expected]
