@@ -30,6 +30,10 @@ from promptkit.errors import PromptError
 from tests import strategies
 
 
+def _raise(error: Exception) -> bool:
+    raise error
+
+
 class Raising(Mapping[str, Any]):
     """A mapping that is read once too often."""
 
@@ -214,6 +218,8 @@ def test_an_iterable_that_raises_says_what_it_was() -> None:
     with pytest.raises(PromptError, match=r"^numbers cannot be read: OSError: the disk is gone$") as caught:
         tuple_of(int, broken(), "numbers")
     assert isinstance(caught.value.__cause__, OSError)
+    with pytest.raises(PromptError, match=r"^$"):
+        tuple_of(int, (error for error in [PromptError()] if _raise(error)), "numbers")
     with pytest.raises(PromptError, match=r"^numbers\[1\] is no int or float: 'x'$"):
         tuple_of(int | float, [1, "x"], "numbers")
 

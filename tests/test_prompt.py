@@ -57,6 +57,7 @@ def test_prompts_are_values(prompt: Prompt) -> None:
     [
         ("hi", (USER,)),
         ("", (UserMessage(""),)),
+        (MessageType.USER, (UserMessage("user"),)),
         (USER, (USER,)),
         ([SYSTEM, USER], (SYSTEM, USER)),
         ((SYSTEM, USER), (SYSTEM, USER)),

@@ -141,13 +141,19 @@ def test_running_totals_keep_the_last_that_says_something(totals: list[Usage], j
     assert ChatResponse.from_chunks([ChatChunk(usage=one) for one in totals]).usage == joined
 
 
+def test_a_total_that_is_the_sum_stays_the_sum() -> None:
+    assert Usage(10, 5).mutate(prompt_tokens=20) == Usage(20, 5)
+    assert Usage(10, 5, total_tokens=20).mutate(prompt_tokens=20).total_tokens == 20
+    assert Usage(10, 5).mutate(total_tokens=7).total_tokens == 7
+
+
 def test_usage_in_steps_adds_up() -> None:
     steps = [
         ChatChunk("x", usage=Usage(3, 1), usage_is_delta=True),
-        ChatChunk("y", usage=Usage(0, 2), usage_is_delta=True),
+        ChatChunk("y", usage=Usage(0, 2, native={"k": 1}), usage_is_delta=True),
     ]
 
-    assert ChatResponse.from_chunks(steps).usage == Usage(3, 3)
+    assert ChatResponse.from_chunks(steps).usage == Usage(3, 3, native={"k": 1})
 
 
 # Joining

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from attrs import field, frozen
 
@@ -77,6 +77,12 @@ class Usage(Value):
             pair = (getattr(self, name), getattr(other, name))
             sums[name] = None if pair == (None, None) else sum(value or 0 for value in pair)
         return Usage(**sums)
+
+    def mutate(self, **changes: Any) -> Self:
+        """Make a changed copy; a total that is the sum stays the sum."""
+        if self.total_tokens == self.prompt_tokens + self.completion_tokens:
+            changes.setdefault("total_tokens", None)
+        return super().mutate(**changes)
 
     def followed_by(self, other: Usage) -> Usage:
         """Lay a later running total over this one: of each counter the last value that is not 0 stays."""
@@ -389,7 +395,8 @@ class ChunkAccumulator:
         lay_over(self._metadata, chunk.metadata)
         if chunk.usage is not None:
             old, new = self._usage, chunk.usage
-            self._usage = old + new if chunk.usage_is_delta else old.followed_by(new)
+            summed = (old + new).mutate(native=new.native or old.native)
+            self._usage = summed if chunk.usage_is_delta else old.followed_by(new)
         if chunk.choice is None:
             return
         answer = self._answer(chunk.choice)
