@@ -1,0 +1,337 @@
+"""Read the body of a Messages request back into a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from promptkit._frozen import shown
+from promptkit.adapters._anthropic_media import read_medium
+from promptkit.adapters._anthropic_tables import CHOICES, FORMAT, OPTION_KEYS
+from promptkit.content import Content, Opaque, Part, Reasoning, Text
+from promptkit.errors import AdapterError, PromptError
+from promptkit.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolCall,
+    ToolResponse,
+    ToolResponseMessage,
+    UserMessage,
+)
+from promptkit.options import NO_OPTIONS, ChatOptions, ToolDefinition
+from promptkit.prompt import Prompt
+
+__all__ = ["from_request", "own_of", "read_block", "read_options"]
+
+_MAPPINGS = (dict, Mapping)  # the exact class first: asking an ABC costs ten times as much
+
+
+def from_request(body: Mapping[str, Any]) -> Prompt:
+    """Read the body of a Messages request.
+
+    Everything is kept: unknown blocks as `Opaque`, unknown fields of a message, block, call or tool under
+    ``metadata["anthropic"]``, unknown settings in ``options.extra``. The ``system`` text is one message.
+
+    Args:
+        body: The JSON of the request; it is not changed.
+
+    Raises:
+        AdapterError: It is no such body; the path says where.
+
+    >>> [*from_request({"system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]})]
+    [SystemMessage('Be brief.'), UserMessage('Hi')]
+    """
+    if not isinstance(body, Mapping):
+        raise AdapterError(f"a request must be a mapping, not {shown(body)}", format=FORMAT)
+    messages = body.get("messages")
+    if not isinstance(messages, list | tuple):
+        raise AdapterError(f"must be a list, not {shown(messages)}", format=FORMAT, path="messages")
+    reader = _Reader()
+    system = body.get("system")
+    if system is not None and system != []:
+        with _place("system"):
+            reader.messages.append(SystemMessage(_content(system)))
+    for at, message in enumerate(messages):
+        try:
+            reader.message(message)
+        except (PromptError, AdapterError) as error:
+            raise AdapterError(str(error), format=FORMAT, path=f"messages[{at}]") from None
+    reader.finish_results()
+    rest = {key: value for key, value in body.items() if key not in ("messages", "system")}
+    return Prompt(reader.messages, read_options(rest) if rest else NO_OPTIONS)
+
+
+class _place:  # noqa: N801 - it reads as a statement
+    """Say in an error where it was."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, PromptError | AdapterError):
+            raise AdapterError(str(error), format=FORMAT, path=self.path) from None
+
+
+class _Reader:
+    """Read messages in order; results wait until the last of their turn is there."""
+
+    __slots__ = ("calls", "messages", "own", "results")
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.results: list[ToolResponse] = []
+        self.own: dict[str, Any] = {}
+        self.calls: dict[str | None, str | None] = {}
+
+    def message(self, message: Mapping[str, Any]) -> None:
+        if not isinstance(message, _MAPPINGS):
+            raise AdapterError(f"a message must be a mapping, not {shown(message)}")
+        role, content = message.get("role"), message.get("content")
+        own = own_of(message, _SPOKEN) if len(message) > 2 else {}
+        if role == "user":
+            self.user(content, own)
+            return
+        self.finish_results()
+        if role == "assistant":
+            self.assistant(content, own)
+        elif role == "system":
+            self.messages.append(SystemMessage(_content(content), metadata=own))
+        else:
+            raise AdapterError(f"role must be one of user, assistant, system, not {shown(role)}")
+
+    def user(self, content: Any, own: Mapping[str, Any]) -> None:
+        if isinstance(content, str):
+            self.finish_results()
+            self.messages.append(UserMessage(content, metadata=own) if own else UserMessage(content))
+            return
+        parts: list[Part] = []
+        results: list[ToolResponse] = []
+        for index, block in enumerate(_blocks(content)):
+            with _place(f"content[{index}]"):
+                if _kind(block) == "tool_result":
+                    results.append(self.result(block))
+                else:
+                    parts.append(read_block(block))
+        if own or not results:
+            self.finish_results()
+        if results:
+            self.results += results
+            self.own = dict(own) or self.own
+        if parts or not results:
+            self.finish_results()
+            self.messages.append(UserMessage(parts, metadata={} if results else own))
+
+    def result(self, block: Mapping[str, Any]) -> ToolResponse:
+        call_id = block.get("tool_use_id")
+        if not isinstance(call_id, str):
+            raise AdapterError(f"tool_use_id must be a str, not {shown(call_id)}")
+        content = block.get("content")
+        content = "" if content is None else content if type(content) is str else _content(content)
+        name = self.calls.get(call_id)
+        failed = block.get("is_error")
+        if len(block) == 3 and "content" in block:
+            return ToolResponse(call_id, name, content=content)
+        own = own_of(block, _RESULT if isinstance(failed, bool) else _RESULT - {"is_error"})
+        return ToolResponse(
+            call_id, name, content=content, status="error" if failed is True else "success", metadata=own
+        )
+
+    def finish_results(self) -> None:
+        if self.results:
+            self.messages.append(ToolResponseMessage(self.results, metadata=self.own))
+            self.results, self.own = [], {}
+
+    def assistant(self, content: Any, own: Mapping[str, Any]) -> None:
+        self.calls = {}
+        if isinstance(content, str):
+            self.messages.append(AssistantMessage(content, metadata=own) if own else AssistantMessage(content))
+            return
+        parts: list[Part] = []
+        calls: list[ToolCall] = []
+        for index, block in enumerate(_blocks(content)):
+            with _place(f"content[{index}]"):
+                if _kind(block) == "tool_use":
+                    calls.append(_call(block))
+                else:
+                    parts.append(read_block(block))
+        self.calls = {call.id: call.name for call in calls}
+        silent = not parts or (bool(calls) and parts == [_NOTHING])
+        self.messages.append(AssistantMessage(None if silent else parts, tool_calls=calls, metadata=own))
+
+
+_SPOKEN = frozenset(("role", "content"))
+_RESULT = frozenset(("type", "tool_use_id", "content", "is_error"))
+_CALL = frozenset(("type", "id", "name", "input"))
+_NOTHING = Text("")
+
+
+def own_of(value: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """Give the fields that no field of ours stands for, as the metadata that holds them."""
+    own = {key: item for key, item in value.items() if key not in known and item is not None}
+    return {FORMAT: own} if own else {}
+
+
+def _kind(block: Any) -> Any:
+    if not isinstance(block, _MAPPINGS):
+        raise AdapterError(f"a block must be a mapping, not {shown(block)}")
+    return block.get("type")
+
+
+def _blocks(content: Any) -> list[Any] | tuple[Any, ...]:
+    if not isinstance(content, list | tuple):
+        raise AdapterError(f"content must be a str or a list of blocks, not {shown(content)}")
+    return content
+
+
+def _content(content: Any) -> Content | list[Part]:
+    """Read content that has neither calls nor results in it."""
+    if isinstance(content, str):
+        return content
+    parts = []
+    for index, block in enumerate(_blocks(content)):
+        with _place(f"content[{index}]"):
+            parts.append(read_block(block))
+    return parts
+
+
+def _text(block: Mapping[str, Any], key: str) -> str:
+    text = block.get(key)
+    if not isinstance(text, str):
+        raise AdapterError(f"{key} must be a str, not {shown(text)}")
+    return text
+
+
+def _read_text(block: Mapping[str, Any]) -> Part:
+    return Text(_text(block, "text"), metadata=own_of(block, frozenset(("type", "text"))) if len(block) > 2 else {})
+
+
+def _read_thinking(block: Mapping[str, Any]) -> Part:
+    if not isinstance(block.get("signature"), str):
+        return Opaque(FORMAT, block)
+    metadata = {"signature": block["signature"], **own_of(block, frozenset(("type", "thinking", "signature")))}
+    return Reasoning(_text(block, "thinking"), metadata=metadata)
+
+
+def _read_redacted(block: Mapping[str, Any]) -> Part:
+    return Reasoning(metadata={"redacted": _text(block, "data"), **own_of(block, frozenset(("type", "data")))})
+
+
+def _read_medium(block: Mapping[str, Any]) -> Part:
+    found = read_medium(block)
+    if found is None:
+        return Opaque(FORMAT, block)
+    medium, own = found
+    return medium.mutate(metadata={FORMAT: own}) if own else medium
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
+    "text": _read_text,
+    "thinking": _read_thinking,
+    "redacted_thinking": _read_redacted,
+    "image": _read_medium,
+    "document": _read_medium,
+}
+
+
+def read_block(block: Any) -> Part:
+    """Read a block as the part that it is; one that we do not know stays as it is.
+
+    Raises:
+        AdapterError: A block that we know is damaged.
+    """
+    kind = _kind(block)
+    read = _READERS.get(kind) if isinstance(kind, str) else None
+    return Opaque(FORMAT, block) if read is None else read(block)
+
+
+def _call(block: Mapping[str, Any]) -> ToolCall:
+    given = block.get("input")
+    if not isinstance(given, _MAPPINGS):
+        raise AdapterError(f"input must be a mapping, not {shown(given)}")
+    metadata = own_of(block, _CALL) if len(block) > 4 else {}
+    return ToolCall(_text(block, "id"), _text(block, "name"), arguments=given, metadata=metadata)
+
+
+def read_options(body: Mapping[str, Any]) -> ChatOptions:
+    """Read the settings of a request; what no option stands for goes into ``extra``, word for word.
+
+    Raises:
+        AdapterError: A setting has a value that it cannot have.
+    """
+    extra = {key: value for key, value in body.items() if value is not None}
+    fields: dict[str, Any] = {key: extra.pop(key) for key in OPTION_KEYS if key in extra}
+    with _place("options"):
+        _read_tools(extra, fields)
+        _read_tool_choice(extra, fields)
+        _read_format(extra, fields)
+        return ChatOptions(**fields, extra=extra)
+
+
+def _read_tools(extra: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Take the tools with a schema of their own out of ``tools``; the vendor's tools stay in ``extra``."""
+    entries = extra.get("tools")
+    if not isinstance(entries, list | tuple):
+        return
+    tools: list[ToolDefinition] = []
+    others = []
+    for index, entry in enumerate(entries):
+        with _place(f"tools[{index}]"):
+            if not isinstance(entry, Mapping):
+                raise AdapterError(f"must be a mapping, not {shown(entry)}")
+            if entry.get("type") in (None, "custom"):
+                tools.append(_tool(entry))
+            else:
+                others.append(entry)
+    del extra["tools"]
+    if tools or not others:
+        fields["tools"] = tools
+    if others:
+        extra["tools"] = others
+
+
+def _tool(entry: Mapping[str, Any]) -> ToolDefinition:
+    schema = entry.get("input_schema")
+    given = {} if schema is None else {"input_schema": schema}
+    metadata = own_of(entry, frozenset(("name", "description", "input_schema")))
+    return ToolDefinition(_text(entry, "name"), entry.get("description") or "", metadata=metadata, **given)
+
+
+def _read_tool_choice(extra: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Take the choice out; what else is said with it stays in ``extra``, and a tool named like a choice all of it."""
+    choice = extra.get("tool_choice")
+    if not isinstance(choice, Mapping):
+        return
+    kind, name = choice.get("type"), choice.get("name")
+    known = {"type"}
+    for ours, theirs in CHOICES.items():
+        if kind == theirs:
+            fields["tool_choice"] = ours
+    if kind == "tool" and isinstance(name, str) and name not in CHOICES:
+        fields["tool_choice"] = name
+        known = {"type", "name"}
+    if "tool_choice" in fields:
+        _leave(extra, "tool_choice", {key: item for key, item in choice.items() if key not in known})
+
+
+def _read_format(extra: dict[str, Any], fields: dict[str, Any]) -> None:
+    config = extra.get("output_config")
+    form = config.get("format") if isinstance(config, Mapping) else None
+    if isinstance(config, Mapping) and isinstance(form, Mapping) and form.get("type") == "json_schema":
+        schema = form.get("schema")
+        if isinstance(schema, Mapping) and form.keys() == {"type", "schema"}:
+            fields["output_schema"] = schema
+            _leave(extra, "output_config", {key: item for key, item in config.items() if key != "format"})
+
+
+def _leave(extra: dict[str, Any], key: str, rest: dict[str, Any]) -> None:
+    rest = {name: item for name, item in rest.items() if item is not None}
+    if rest:
+        extra[key] = rest
+    else:
+        del extra[key]
