@@ -18,6 +18,7 @@ from promptkit.contracts import acall_in_thread, astream_in_thread
 from promptkit.errors import AdapterError, PromptError, UnsupportedContentError
 from promptkit.messages import as_builtin
 from promptkit.models._llama import Engine
+from promptkit.models._tools_as_json import has_tools, read_call, tools_as_json
 from promptkit.models._weights import find_weights
 from promptkit.options import NO_OPTIONS, ChatOptions
 from promptkit.prompt import Prompt
@@ -66,6 +67,9 @@ class LlamaCppChatModel:
 
     Several threads may share a model; their calls are answered one after the other. `close` ends it, and so does
     leaving ``with``. A process forked after the first call cannot use it.
+
+    The weights know no tools: they are said in the system text, the answer is held to the JSON of a call (or of words,
+    where ``tool_choice`` leaves the choice), and such an answer streams in one piece.
 
     Roles cannot be forged: text that holds a control token of the chat format, like ``<|im_start|>``, is refused.
 
@@ -117,7 +121,7 @@ class LlamaCppChatModel:
 
         Raises:
             ContextLengthError: The prompt does not fit; ``needed`` and ``available`` are in tokens.
-            UnsupportedContentError: It holds what this model cannot read: media, tools.
+            UnsupportedContentError: It holds what this model cannot read: media.
             AdapterError: An option has a value that the engine cannot take.
             ModelError: The engine failed, the model is closed, or this process is a fork.
         """
@@ -125,8 +129,12 @@ class LlamaCppChatModel:
 
     def stream(self, prompt: Prompt) -> Generator[ChatChunk, None, None]:
         """Answer a prompt token by token; closing stops the engine. See `call` for errors."""
-        body = self._body(prompt)
-        yield from read_events(ChunkReader(), self._engine.events(body))
+        asked, reads_call = self._asked(prompt)
+        chunks = read_events(ChunkReader(), self._engine.events(self._body(asked)))
+        if reads_call:
+            yield from read_call(ChatResponse.from_chunks(chunks)).to_chunks()
+        else:
+            yield from chunks
 
     async def acall(self, prompt: Prompt) -> ChatResponse:
         """Do `call` in a thread."""
@@ -143,12 +151,17 @@ class LlamaCppChatModel:
             UnsupportedContentError: It holds what this model cannot read.
             ModelError: The engine failed, the model is closed, or this process is a fork.
         """
-        return self._engine.count_tokens(self._body(prompt))
+        return self._engine.count_tokens(self._body(self._asked(prompt)[0]))
+
+    def _asked(self, prompt: Prompt) -> tuple[Prompt, bool]:
+        """Lay the options over the model's own, and say tools in a way that the weights understand."""
+        if not isinstance(prompt, Prompt):
+            return prompt, False
+        prompt = prompt.mutate(options=self._options.merge(prompt.options))
+        return tools_as_json(prompt) if has_tools(prompt) else (prompt, False)
 
     def _body(self, prompt: Prompt) -> dict[str, Any]:
         """Write the request; what would change the prompt without a word is refused."""
-        if isinstance(prompt, Prompt):
-            prompt = prompt.mutate(options=self._options.merge(prompt.options))
         body = to_request(prompt, dialect=LLAMA_CPP).require(LLAMA_CPP.name).body
         _check_options(prompt.options, self._name)
         self._check_texts(prompt)
