@@ -28,6 +28,7 @@ _MODULES = {
     "ChunkAccumulator": "promptkit.response",
     "CompiledTemplate": "promptkit.renderers.base",
     "ContextLengthError": "promptkit.errors",
+    "ConvertedOutput": "promptkit.converters.base",
     "FStringRenderer": "promptkit.renderers.fstring",
     "FewShotExamples": "promptkit.templates.few_shot",
     "Generation": "promptkit.response",
@@ -36,7 +37,9 @@ _MODULES = {
     "InvalidToolCall": "promptkit.messages",
     "JinjaRenderer": "promptkit.renderers.jinja",
     "LengthSelector": "promptkit.templates.few_shot",
+    "ListOutputConverter": "promptkit.converters.text",
     "ListTokenCounter": "promptkit.history.counters",
+    "MapOutputConverter": "promptkit.converters.typed",
     "Media": "promptkit.content",
     "MediaTemplate": "promptkit.templates.parts",
     "MemoryStoreError": "promptkit.errors",
@@ -70,6 +73,7 @@ _MODULES = {
     "StreamingChatModel": "promptkit.contracts",
     "StringActions": "promptkit.templates.actions",
     "StringTemplateRenderer": "promptkit.renderers.string_template",
+    "StructuredOutputConverter": "promptkit.converters.base",
     "SystemMessage": "promptkit.messages",
     "SystemPromptTemplate": "promptkit.templates.prompt_template",
     "TemplateError": "promptkit.errors",
@@ -82,8 +86,11 @@ _MODULES = {
     "TokenBudgetSelector": "promptkit.templates.few_shot",
     "TokenCounter": "promptkit.tokens",
     "TokenWindowChatMemory": "promptkit.memory.window",
+    "Tool": "promptkit.tools.tool",
     "ToolCall": "promptkit.messages",
     "ToolCallChunk": "promptkit.response",
+    "ToolCallingManager": "promptkit.tools.manager",
+    "ToolContext": "promptkit.tools.tool",
     "ToolDefinition": "promptkit.options",
     "ToolError": "promptkit.errors",
     "ToolExecutionError": "promptkit.errors",
@@ -91,7 +98,10 @@ _MODULES = {
     "ToolNotFoundError": "promptkit.errors",
     "ToolResponse": "promptkit.messages",
     "ToolResponseMessage": "promptkit.messages",
+    "ToolResult": "promptkit.tools.tool",
+    "ToolRound": "promptkit.tools.manager",
     "TransportError": "promptkit.errors",
+    "TypedOutputConverter": "promptkit.converters.typed",
     "TypedPromptTemplate": "promptkit.templates.typed",
     "UNSET": "promptkit.options",
     "UnsafeTemplateError": "promptkit.errors",
@@ -133,6 +143,11 @@ if TYPE_CHECKING:
     from promptkit.contracts import ChatModel as ChatModel
     from promptkit.contracts import StoredMessage as StoredMessage
     from promptkit.contracts import StreamingChatModel as StreamingChatModel
+    from promptkit.converters.base import ConvertedOutput as ConvertedOutput
+    from promptkit.converters.base import StructuredOutputConverter as StructuredOutputConverter
+    from promptkit.converters.text import ListOutputConverter as ListOutputConverter
+    from promptkit.converters.typed import MapOutputConverter as MapOutputConverter
+    from promptkit.converters.typed import TypedOutputConverter as TypedOutputConverter
     from promptkit.errors import AdapterError as AdapterError
     from promptkit.errors import AuthenticationError as AuthenticationError
     from promptkit.errors import ContextLengthError as ContextLengthError
@@ -220,6 +235,11 @@ if TYPE_CHECKING:
     from promptkit.templates.typed import TypedPromptTemplate as TypedPromptTemplate
     from promptkit.tokens import ApproximateTokenCounter as ApproximateTokenCounter
     from promptkit.tokens import TokenCounter as TokenCounter
+    from promptkit.tools.manager import ToolCallingManager as ToolCallingManager
+    from promptkit.tools.manager import ToolRound as ToolRound
+    from promptkit.tools.tool import Tool as Tool
+    from promptkit.tools.tool import ToolContext as ToolContext
+    from promptkit.tools.tool import ToolResult as ToolResult
 else:
     # Hidden from checkers: for them it would make every misspelt name an `object`.
     def __getattr__(name: str) -> object:
