@@ -232,9 +232,9 @@ _CALL_KEYS = frozenset(("name", "args", "id", "index", "type"))
 def join_calls(pieces: Iterable[Mapping[str, Any]]) -> FrozenList:
     """Join pieces of tool calls.
 
-    A piece belongs to the last call of its index, unless their ids differ. Without index it belongs to the call of its
-    id, or, having neither id nor name, to the call before it. The first name of a call stays, its arguments are put
-    together.
+    A piece belongs to the call that began last at its index, unless their ids differ. Without index it belongs to the
+    call of its id, or, having neither id nor name, to the call before it. The first name of a call stays, its arguments
+    are put together.
     """
     calls: list[_OpenCall] = []
     by_index: dict[Any, _OpenCall] = {}
@@ -256,9 +256,9 @@ def join_calls(pieces: Iterable[Mapping[str, Any]]) -> FrozenList:
         if call is None:
             call = _OpenCall(piece)
             calls.append(call)
+            if index is not None:
+                by_index[index] = call
         call.add(piece)
-        if index is not None:
-            by_index[index] = call
         if call_id:
             by_id[index, call_id] = call
     return FrozenList([call.close() for call in calls])

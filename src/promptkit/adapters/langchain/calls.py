@@ -206,8 +206,8 @@ def read_openai_pieces(raw: object) -> list[dict[str, Any]]:
     """Read pieces of tool calls as OpenAI writes them."""
     pieces = []
     for item in raw if isinstance(raw, tuple) else ():
-        if isinstance(item, Mapping):
-            function = item.get("function") or EMPTY
+        function = item.get("function") if isinstance(item, Mapping) else None
+        if isinstance(item, Mapping) and isinstance(function, Mapping):
             fields = {"name": function.get("name"), "args": function.get("arguments")}
             pieces.append({**fields, "id": item.get("id"), "index": item.get("index")})
     return pieces
@@ -251,7 +251,7 @@ def _parsed(text: str, parse: Callable[[str], Any]) -> FrozenDict | None:
         return EMPTY
     try:
         args = parse(text)
-        return EMPTY if args is None else freeze_mapping(args, "args")
+        return EMPTY if args is None else freeze_mapping({"args": freeze_mapping(args)}, "call")["args"]
     except ValueError:  # PromptError is one: not an object, or nested too deep
         return None
 

@@ -25,6 +25,8 @@ from promptkit.adapters.langchain.calls import (
     check_usage,
     freeze_calls,
     parse_calls,
+    pieces_of,
+    read_openai_pieces,
 )
 from promptkit.adapters.langchain.folding import HAS_CALLS, HAS_POSITION, HAS_USAGE, BaseMessageChunk
 from promptkit.adapters.langchain.messages import (
@@ -121,13 +123,13 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
             raise PromptError(f"{self._path('chunk_position')} must be 'last' or None, not {chunk_position!r:.80}")
         pieces = freeze_calls(tool_call_chunks or (), "tool_call_chunks")
         if not pieces and not tool_calls and not invalid_tool_calls and "tool_calls" in self.additional_kwargs:
-            pieces = freeze_calls(_openai_pieces(self.additional_kwargs["tool_calls"]), "tool_call_chunks")
+            pieces = freeze_calls(read_openai_pieces(self.additional_kwargs["tool_calls"]), "tool_call_chunks")
         if not pieces:
             calls = freeze_calls(tool_calls or (), "tool_calls")
             invalid = freeze_calls(invalid_tool_calls or (), "invalid_tool_calls")
             _set(self, "tool_calls", calls)
             _set(self, "invalid_tool_calls", invalid)
-            pieces = freeze_calls(_pieces_of(calls, invalid), "tool_call_chunks") if calls or invalid else NOTHING
+            pieces = freeze_calls(pieces_of(calls, invalid), "tool_call_chunks") if calls or invalid else NOTHING
         _set(self, "usage_metadata", None if usage_metadata is None else check_usage(usage_metadata))
         _set(self, "tool_call_chunks", pieces)
         _set(self, "chunk_position", chunk_position)
@@ -186,30 +188,6 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
             calls, invalid = parse_calls(join_calls(self.tool_call_chunks), final=self.chunk_position == "last")
             _set(self, "tool_calls", calls)
             _set(self, "invalid_tool_calls", invalid)
-
-
-def _openai_pieces(raw: object) -> list[dict[str, Any]]:
-    """Read pieces of tool calls as OpenAI writes them."""
-    pieces = []
-    for item in raw if isinstance(raw, tuple) else ():
-        if isinstance(item, Mapping):
-            function = item.get("function") or EMPTY
-            fields = {"name": function.get("name"), "args": function.get("arguments")}
-            pieces.append({**fields, "id": item.get("id"), "index": item.get("index")})
-    return pieces
-
-
-def _pieces_of(calls: Iterable[Mapping[str, Any]], invalid: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Write whole calls, and broken ones, as pieces."""
-    import json
-
-    pieces: list[dict[str, Any]] = []
-    for call in calls:
-        try:
-            pieces.append({**call, "args": json.dumps(call["args"]), "index": None})
-        except TypeError as error:
-            raise PromptError(f"the arguments of the call of {call['name']!r:.80} are no JSON: {error}") from None
-    return [*pieces, *({**call, "index": None} for call in invalid)]
 
 
 def _finished(content: Any, metadata: Mapping[str, Any], pieces: Iterable[Mapping[str, Any]]) -> Any:

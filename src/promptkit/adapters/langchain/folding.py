@@ -154,6 +154,8 @@ def merge_chunks(chunks: Iterable[Chunk], *, running_total: bool = False) -> Chu
         raise AdapterError("there are no chunks to merge, and so no class of message to give", format="langchain")
     bits = _bits(pieces)
     first: Any = pieces[0]
+    if len(pieces) == 1:
+        return cast("Chunk", first)
     if type(first)._check is not BaseMessageChunk._check:
         for piece in pieces[1:]:
             first._check(piece)

@@ -39,6 +39,9 @@ __all__ = [
 
 _set = object.__setattr__
 
+_REQUIRED = cast("str", None)
+"""No default: the constructors are our own, and what differs from a field's default is shown."""
+
 
 @frozen(init=False, repr=False, weakref_slot=False)
 class SystemMessage(BaseMessage):
@@ -169,7 +172,7 @@ class ToolMessage(BaseMessage):
     type: ClassVar[str] = "tool"
     kind: ClassVar[str] = "tool"
 
-    tool_call_id: str = field(default="", kw_only=True)
+    tool_call_id: str = field(default=_REQUIRED, kw_only=True)
     artifact: Any = field(default=None, kw_only=True, hash=False)
     status: Literal["success", "error"] = field(default="success", kw_only=True)
 
@@ -208,7 +211,11 @@ def _tool_content(value: Any) -> Any:
     if isinstance(value, str):
         return value
     if isinstance(value, list | tuple):
-        return [item if isinstance(item, str | Mapping) else _tool_content(item) for item in value]
+        return [item if isinstance(item, str | Mapping) else _json_text(item) for item in value]
+    return _json_text(value)
+
+
+def _json_text(value: Any) -> str:
     if value is None:
         return ""
     try:
@@ -262,7 +269,7 @@ class ChatMessage(BaseMessage):
     type: ClassVar[str] = "chat"
     kind: ClassVar[str] = "chat"
 
-    role: str = field(default="", kw_only=True)
+    role: str = field(default=_REQUIRED, kw_only=True)
 
     def __init__(
         self,
