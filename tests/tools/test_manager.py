@@ -483,3 +483,61 @@ def test_every_spring_case_is_held() -> None:
     }
 
     assert {row_id.removeprefix("SC-TOL-") for row_id in SPRING} == held
+
+
+@tool
+async def cancel_itself() -> str:
+    """Be cancelled by nobody but itself."""
+    raise asyncio.CancelledError
+
+
+@tool
+def interrupt() -> str:
+    """Interrupt the program."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [(cancel_itself, "cancel_itself"), (interrupt, "interrupt")],
+    ids=["cancellation", "interrupt"],
+)
+def test_what_ends_a_thread_is_a_result_too(made: Any, name: str, is_async: bool) -> None:
+    calls = AssistantMessage(tool_calls=[ToolCall("c1", name), ToolCall("c2", "add", arguments={"a": 1, "b": 2})])
+    response = ChatResponse(Generation(calls))
+    manager = ToolCallingManager([made, add])
+
+    round_ = asyncio.run(manager.aexecute(QUESTION, response)) if is_async else manager.execute(QUESTION, response)
+
+    results = round_.messages[1]
+    assert isinstance(results, ToolResponseMessage)
+    assert [result.status for result in results.responses] == ["error", "success"]
+    assert "ended with" in results.responses[0].text
+
+
+def test_cancelling_a_round_cancels_it() -> None:
+    async def cancelled() -> bool:
+        call = AssistantMessage(tool_calls=[ToolCall("c1", "hang_async")])
+        task = asyncio.create_task(ToolCallingManager([hang_async]).aexecute(QUESTION, ChatResponse(Generation(call))))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert asyncio.run(cancelled())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"workers": 0}, {"workers": True}, {"workers": None}, {"on_unknown": "ignore"}, {"on_limit": None}],
+    ids=repr,
+)
+def test_settings_are_checked(settings: dict[str, Any]) -> None:
+    with pytest.raises(ToolError, match=next(iter(settings))):
+        ToolCallingManager([add], **settings)
+
+
+def test_tools_are_a_list() -> None:
+    with pytest.raises(ToolError, match="takes a list of tools"):
+        ToolCallingManager(None)  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -173,6 +174,26 @@ def opaque(a: threading_lock) -> None:  # type: ignore[name-defined]  # noqa: F8
     pass
 
 
+def unfinished(a: Any) -> None:
+    pass
+
+
+def dividing(a: Any) -> None:
+    pass
+
+
+unfinished.__annotations__["a"] = "list["
+dividing.__annotations__["a"] = "1 / 0"
+
+
+def half_a_pair(a: str = "\ud800") -> None:
+    pass
+
+
+def two_contexts(one: ToolContext, two: ToolContext) -> None:
+    pass
+
+
 class Bare:
     """Be no record."""
 
@@ -190,6 +211,11 @@ def of_a_bare_class(a: Bare) -> None:
         (positional, "'a'"),
         (opaque, "threading_lock"),
         (of_a_bare_class, "'a'"),
+        (unfinished, "signature of the tool 'unfinished' cannot be read: SyntaxError"),
+        (dividing, "signature of the tool 'dividing' cannot be read: ZeroDivisionError"),
+        (dict, "signature of the tool 'dict' cannot be read: ValueError"),
+        (half_a_pair, "'a' of the tool 'half_a_pair' has no JSON Schema"),
+        (two_contexts, "'two' of the tool 'two_contexts' is a second ToolContext"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -279,3 +305,13 @@ def test_any_arguments_survive_the_wire(place: Place, unit: Unit, days: int) -> 
     made = call(place={"city": place.city, "country": place.country}, unit=unit.value, days=days)
 
     assert weather.arguments(made) == {"place": place, "unit": unit, "days": days}
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [(functools.partial(int, "1"), "has no name"), (3, "made of a function")],
+    ids=["partial", "no function"],
+)
+def test_what_cannot_be_called_by_name_is_refused(function: Any, words: str) -> None:
+    with pytest.raises(ToolError, match=words):
+        tool(function)

@@ -54,6 +54,18 @@ def _outcome(job: Job) -> Any:
         return ToolExecutionError("The tool tried to end the program.")
 
 
+def _outcome_in_thread(job: Job) -> Any:
+    """Run a job where nobody else hears a cancellation or an interrupt: unanswered, it would be waited for forever."""
+    try:
+        return _outcome(job)
+    except BaseException as error:  # noqa: BLE001 - it must not end the thread without an outcome
+        return _ended_by(error)
+
+
+def _ended_by(error: BaseException) -> ToolExecutionError:
+    return ToolExecutionError(f"The tool ended with {type(error).__name__}.")
+
+
 def _in_own_loop(run: Callable[[], Any]) -> Any:
     """Run a coroutine in a loop of this thread's own; no thread that runs jobs has one already."""
     import asyncio
@@ -79,7 +91,7 @@ class _Threads:
         import threading
 
         self._jobs = jobs
-        self._places = threading.Semaphore(max(1, workers))
+        self._places = threading.Semaphore(workers)
         self._holding = {at for at, job in enumerate(jobs) if job.run is not None}
         self._lock = threading.Lock()
         self._started = [threading.Event() for _ in jobs]
@@ -100,7 +112,7 @@ class _Threads:
     def _run(self, at: int) -> None:
         self._begun[at] = monotonic()
         self._started[at].set()
-        self._results[at] = _outcome(self._jobs[at])
+        self._results[at] = _outcome_in_thread(self._jobs[at])
         self._done[at].set()
         self._leave(at)
 
@@ -140,6 +152,11 @@ async def run_all_async(jobs: Sequence[Job], *, parallel: bool, workers: int) ->
                 return await asyncio.wait_for(_awaited(job), job.seconds)
             except TimeoutError:
                 return _late(job.seconds or 0.0)
+            except asyncio.CancelledError as error:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                return _ended_by(error)  # the tool's own doing: nobody cancels this round
             except Exception as error:  # noqa: BLE001 - a tool may raise anything, and its policy decides
                 return error
 
@@ -173,7 +190,7 @@ async def _in_thread(job: Job) -> Any:
             future.set_result(outcome)
 
     def run() -> None:
-        outcome = _outcome(job)
+        outcome = _outcome_in_thread(job)
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, outcome)
 

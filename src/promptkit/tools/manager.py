@@ -56,6 +56,8 @@ def _as_policies(value: Policy | Mapping[type[Exception], Policy]) -> Mapping[ty
 
 
 def _as_tools(tools: Iterable[Tool[..., Any]]) -> Mapping[str, Tool[..., Any]]:
+    if not isinstance(tools, Iterable):
+        raise ToolError(f"a ToolCallingManager takes a list of tools, not {tools!r:.80}")
     given = tuple(tools)
     for index, made in enumerate(given):
         if not isinstance(made, Tool):
@@ -88,7 +90,7 @@ class ToolCallingManager:
         limit: Calls of all tools in one turn, at most; a turn begins with the last user message.
 
     Raises:
-        ToolError: Two tools have one name, or something is no tool.
+        ToolError: Two tools have one name, something is no tool, or a setting has a wrong value.
 
     >>> from promptkit.tools import tool
     >>> @tool
@@ -110,6 +112,13 @@ class ToolCallingManager:
     on_limit: Policy = field(default="raise", kw_only=True)
     limit_per_tool: int | Mapping[str, int] | None = field(default=40, kw_only=True)
     limit: int | None = field(default=150, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if type(self.workers) is not int or self.workers < 1:
+            raise ToolError(f"workers must be a positive int, not {self.workers!r:.80}")
+        for name in ("on_unknown", "on_limit"):
+            if getattr(self, name) not in ("report", "raise"):
+                raise ToolError(f"{name} takes 'report' or 'raise', not {getattr(self, name)!r:.80}")
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from attrs import field, frozen
 
-from promptkit._frozen import EMPTY, Value
+from promptkit._frozen import EMPTY, Value, shown
 from promptkit._schema import NoSchemaError, TypeReader, ValueMismatchError, object_schema, to_json, type_reader
 from promptkit.content import Content, Part, freeze_content
 from promptkit.errors import ToolError, ToolExecutionError
@@ -209,7 +209,7 @@ def tool(
         timeout: Seconds that a call may take. A sync function that is late goes on in its thread, unheard.
 
     Raises:
-        ToolError: The signature has no schema; the parameter is named.
+        ToolError: The signature has no schema; the parameter is named. Or there is no function, or no name for it.
 
     >>> @tool(name="clock")
     ... def now(zone: str = "UTC") -> str:
@@ -220,7 +220,11 @@ def tool(
     """
 
     def make(function: Callable[P, R]) -> Tool[P, R]:
-        own_name = name or function.__name__
+        if not callable(function):
+            raise ToolError(f"a tool is made of a function, not {shown(function)}")
+        own_name = name or getattr(function, "__name__", "")
+        if not own_name:
+            raise ToolError(f"{shown(function)} has no name for the model to call; give one: tool(name='…')")
         words, documented = _documentation(function)
         readers, notes, required, context_name = _parameters(function, own_name, documented)
         schema = object_schema(readers, notes, required)
@@ -244,15 +248,17 @@ def _parameters(
     """Read a signature: what reads each parameter, what its schema says beside, which are required, the context's name."""
     try:
         hints = typing.get_type_hints(function, include_extras=True)
-    except (NameError, TypeError) as error:
+        offered = _offered(function, hints)
+    except Exception as error:  # an annotation given as text may hold any expression
         raise ToolError(
-            f"an annotation of the tool {tool_name!r} cannot be read: {error}", tool_name=tool_name
+            f"the signature of the tool {tool_name!r} cannot be read: {type(error).__name__}: {error}",
+            tool_name=tool_name,
         ) from error
     readers: dict[str, TypeReader] = {}
     notes: dict[str, dict[str, Any]] = {}
     required: list[str] = []
     context_name = None
-    for parameter in _offered(function, hints):
+    for parameter in offered:
         where = f"the parameter {parameter.name!r} of the tool {tool_name!r}"
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise ToolError(
@@ -262,12 +268,14 @@ def _parameters(
             raise ToolError(f"{where} has no annotation", tool_name=tool_name)
         hint = hints[parameter.name]
         if hint is ToolContext:
+            if context_name is not None:
+                raise ToolError(f"{where} is a second ToolContext: one call has one", tool_name=tool_name)
             context_name = parameter.name
             continue
         try:
             readers[parameter.name] = type_reader(hint)
             notes[parameter.name] = _notes(parameter, hint, documented)
-        except (NoSchemaError, TypeError) as error:
+        except (NoSchemaError, TypeError, ValueError) as error:
             raise ToolError(f"{where} has no JSON Schema: {error}", tool_name=tool_name) from error
         if parameter.default is parameter.empty:
             required.append(parameter.name)
