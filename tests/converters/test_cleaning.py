@@ -111,3 +111,11 @@ def test_any_object_survives_prose_around_it(before: str, value: dict[str, Any],
 def test_hostile_text_is_json_or_a_value_error(text: str) -> None:
     with suppress(ValueError):
         assert find_json(text)
+
+
+def test_a_doubled_key_among_very_many_is_named() -> None:
+    keys = [f"k{number}" for number in range(20_000)]
+    pairs = ",".join(f'"{key}":1' for key in [*keys, "k19999"])
+
+    with pytest.raises(ValueError, match="the key 'k19999' stands twice"):
+        find_json("{" + pairs + "}")

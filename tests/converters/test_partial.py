@@ -87,3 +87,7 @@ def test_an_answer_that_stays_broken_is_an_error() -> None:
     assert next(partials) == {"name": "A"}
     with pytest.raises(OutputConversionError):
         next(partials)
+
+
+def test_very_deep_json_has_not_arrived() -> None:
+    assert partial_json("[" * 200_000) is NOTHING_YET

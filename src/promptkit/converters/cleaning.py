@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn, overload
 
@@ -154,8 +155,8 @@ def _decoder(strict: bool) -> json.JSONDecoder:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        doubled = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        doubled = next(name for name, count in counts.items() if count > 1)
         raise ValueError(f"the key {doubled!r} stands twice in one object")
     return found
 

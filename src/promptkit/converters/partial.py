@@ -23,7 +23,7 @@ class _NothingYet:
 NOTHING_YET: Any = _NothingYet()
 """What `partial_json` gives before an object or array begins."""
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*("?)|[{}\[\],:]|[^\s,:\[\]{}"]+', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\],:]|[^\s,:\[\]{}"]+', re.DOTALL)
 _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?$")
 
 
@@ -44,7 +44,7 @@ def partial_json(text: str) -> Any:
     scan = _Scan(text)
     scan.run(start)
     try:
-        return json.loads(text[start : scan.end] + scan.tail, strict=False)
+        return json.loads(text[start : scan.end] + scan.tail(), strict=False)
     except (ValueError, RecursionError):
         return NOTHING_YET
 
@@ -52,14 +52,14 @@ def partial_json(text: str) -> Any:
 class _Scan:
     """Walk over tokens and remember the last place where the value can be closed."""
 
-    __slots__ = ("closers", "end", "expects_key", "tail", "text")
+    __slots__ = ("closers", "end", "expects_key", "in_text", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.closers: list[str] = []
         self.expects_key = False
         self.end = 0
-        self.tail = ""
+        self.in_text = False
 
     def run(self, start: int) -> None:
         for token in _TOKEN.finditer(self.text, start):
@@ -71,10 +71,10 @@ class _Scan:
         if sign in ("{", "["):
             self.closers.append("}" if sign == "{" else "]")
             self.expects_key = sign == "{"
-            self._keep(end)
+            self.end = end
         elif sign in ("}", "]"):
             self.closers.pop()
-            self._keep(end)
+            self.end = end
             return bool(self.closers)
         elif sign == ",":
             self.expects_key = self.closers[-1] == "}"
@@ -83,17 +83,14 @@ class _Scan:
         elif self.expects_key:
             return whole
         elif not whole:
-            self._keep_cut_text(end)
+            cut = _CUT_ESCAPE.search(self.text, max(0, end - 12), end)
+            self.end = cut.start() if cut else end
+            self.in_text = True
             return False
         elif sign[0] == '"' or end < len(self.text):
-            self._keep(end)
+            self.end = end
         return True
 
-    def _keep(self, end: int) -> None:
-        self.end = end
-        self.tail = "".join(reversed(self.closers))
-
-    def _keep_cut_text(self, end: int) -> None:
-        cut = _CUT_ESCAPE.search(self.text, max(0, end - 12), end)
-        self._keep(cut.start() if cut else end)
-        self.tail = '"' + self.tail
+    def tail(self) -> str:
+        """Give what closes the value there: whatever opens or ends a group also moves that place."""
+        return ('"' if self.in_text else "") + "".join(reversed(self.closers))
