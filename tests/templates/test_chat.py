@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -236,3 +237,70 @@ def test_assistant_parts_are_examples_of_answers() -> None:
     assert ChatPromptTemplate([AssistantPromptTemplate("n={n}")]).create({"n": 1}).messages == (
         AssistantMessage("n=1"),
     )
+
+
+def _breaking() -> Iterator[str]:
+    yield "1"
+    raise RuntimeError("broke off")
+
+
+def test_what_breaks_off_is_not_asked_again() -> None:
+    chat = ChatPromptTemplate([("user", "{items:{item|{item}}}!")])
+
+    with pytest.raises(TemplateError, match="broke off"):
+        chat.create({"items": _breaking()})
+
+
+class _Raising(Mapping[str, Any]):
+    def __getitem__(self, name: str) -> Any:
+        raise RuntimeError(f"no {name} today")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("a",))
+
+    def __len__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        ChatPromptTemplate([("user", "{a}")]),
+        ChatPromptTemplate([("user", "{a}")], bound={"b": 1}),
+        ChatPromptTemplate([MessagesPlaceholder("a")]),
+    ],
+    ids=["template", "bound", "slot"],
+)
+def test_a_mapping_that_raises_is_reported(chat: ChatPromptTemplate) -> None:
+    with pytest.raises(TemplateError, match="RuntimeError") as caught:
+        chat.create(_Raising())
+
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_a_history_that_breaks_off_is_reported() -> None:
+    def history() -> Iterator[Message]:
+        yield UserMessage("a")
+        raise RuntimeError("broke off")
+
+    with pytest.raises(PromptError, match="'h' cannot be read: RuntimeError: broke off"):
+        MessagesPlaceholder("h").create_messages({"h": history()})
+
+
+def test_a_missing_slot_names_the_nearest_spelling() -> None:
+    with pytest.raises(MissingVariablesError, match="did you mean 'histroy'"):
+        MessagesPlaceholder("history").create_messages({"histroy": ()})
+
+
+def test_check_knows_the_names_of_nested_templates() -> None:
+    chat = ChatPromptTemplate([PromptTemplate("{inner}", bound={"inner": PromptTemplate("{who}")})])
+
+    assert chat.check({"who": "Ada", "inner": "x", "else": 1}) == ((), ("else",))
+
+
+def test_chats_with_examples_hash() -> None:
+    first, second = (
+        ChatPromptTemplate([FewShotExamples([{"q": "1"}], "{q}"), ("user", [{"type": "{x}"}])]) for _ in range(2)
+    )
+
+    assert hash(first) == hash(second)

@@ -52,19 +52,46 @@ def test_examples_are_values() -> None:
 
 
 def test_examples_are_filled_in_once() -> None:
-    class Counting(dict[str, str]):
-        reads = 0
+    class Counting:
+        prints = 0
 
-        def __getitem__(self, name: str) -> str:
-            Counting.reads += 1
-            return super().__getitem__(name)
+        def __str__(self) -> str:
+            Counting.prints += 1
+            return "1"
 
-    examples = FewShotExamples([Counting(q="1")], [("user", "{q}")])
+    examples = FewShotExamples([{"q": Counting()}], [("user", "{q}")])
     examples.create_messages()
-    first = Counting.reads
     examples.create_messages()
 
-    assert Counting.reads == first > 0
+    assert Counting.prints == 1
+
+
+def test_examples_cannot_be_changed_from_outside() -> None:
+    given = {"q": "1"}
+    examples = FewShotExamples([given], "{q}")
+    given["q"] = "2"
+
+    assert examples == FewShotExamples([{"q": "1"}], "{q}")
+    assert hash(examples) == hash(FewShotExamples([{"q": "1"}], "{q}"))
+    assert examples.render() == "1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"examples": None}, "list of examples, not None"),
+        ({"examples": "text"}, "list of examples, not 'text'"),
+        ({"examples": [UserMessage("x")]}, r"examples\[0\] must be a list of messages"),
+        ({"examples": [{"q": 1}, 3], "template": "{q}"}, r"examples\[1\] must be a mapping"),
+        ({"examples": [], "prefix": None}, "prefix of FewShotExamples"),
+        ({"examples": [], "separator": 3}, "separator of FewShotExamples"),
+        ({"examples": [], "selector": 3}, "no method select"),
+    ],
+    ids=["None", "text", "messages in no list", "no variables", "prefix", "separator", "selector"],
+)
+def test_examples_are_checked_when_they_are_made(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(TemplateError, match=words):
+        FewShotExamples(**arguments)
 
 
 def test_an_incomplete_example_is_an_error() -> None:

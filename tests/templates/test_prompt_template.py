@@ -5,6 +5,7 @@ import pickle
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -342,3 +343,35 @@ def test_templates_are_safe_between_threads() -> None:
         thread.join()
 
     assert wrong == []
+
+
+@pytest.mark.parametrize("media", [None, ["a"], "ab", 3], ids=repr)
+@pytest.mark.parametrize("source", ["text", ["text"]], ids=["text", "parts"])
+def test_media_are_checked(source: Any, media: Any) -> None:
+    with pytest.raises(PromptError, match="media"):
+        PromptTemplate(source).create_message(media=media)
+
+
+def test_mapping_parts_are_values() -> None:
+    part = {"type": "{x}"}
+    template = PromptTemplate([part])
+    twin = PromptTemplate([{"type": "{x}"}])
+    part["type"] = "other"
+
+    assert template == twin
+    assert hash(template) == hash(twin)
+
+
+class Counted(PromptTemplate):
+    """Be an application's template with something computed once."""
+
+    @cached_property
+    def size(self) -> int:
+        return len(str(self.template))
+
+
+def test_a_changed_copy_computes_anew() -> None:
+    template = Counted("four")
+
+    assert template.size == 4
+    assert template.mutate(template="seventh").size == 7

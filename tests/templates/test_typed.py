@@ -213,3 +213,42 @@ def test_a_property_that_raises_is_reported() -> None:
 
     with pytest.raises(TemplateError, match="no x"):
         Bad().render()
+
+
+def test_a_computed_variable_is_computed_once_and_may_be_examples() -> None:
+    @frozen
+    class Task(TypedPromptTemplate):
+        template: ClassVar[str] = "{examples}|{question}"
+        computed: ClassVar[list[str]] = []
+        question: str
+
+        @property
+        def examples(self) -> FewShotExamples:
+            self.computed.append(self.question)
+            return FewShotExamples([{"q": "{1}"}], "Q: {q}", suffix="for {question}", separator=" ")
+
+    assert Task("2").render() == "Q: {1} for 2|2"
+    assert Task.computed == ["2"]
+
+
+def test_a_field_may_not_hide_a_method_of_the_application() -> None:
+    @frozen
+    class Base(TypedPromptTemplate):
+        def tone(self) -> str:
+            return "kind"
+
+    with pytest.raises(TemplateError, match="'tone'"):
+
+        @frozen
+        class Wrong(Base):
+            template: ClassVar[str] = "Be {tone}"
+            tone: str = "x"  # type: ignore[assignment]
+
+
+def test_a_class_that_can_be_changed_is_refused() -> None:
+    with pytest.raises(TemplateError, match="templates are values"):
+
+        @attrs.define
+        class Wrong(TypedPromptTemplate):
+            template: ClassVar[str] = "{x}"
+            x: str

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 
 import attrs
 
-from promptkit._frozen import EMPTY, FrozenDict
+from promptkit._frozen import EMPTY, FrozenDict, tuple_of
 from promptkit.content import ContentLike, Media, Text
 from promptkit.errors import PromptkitError, TemplateError
 from promptkit.messages import AssistantMessage, Message, MessageType, SystemMessage, UserMessage
@@ -60,8 +61,13 @@ def laid_over(own: Mapping[str, Any], model: Variables | None) -> Mapping[str, A
     """Lay a call's variables over a template's own."""
     if model is None:
         return own
-    given = model if type(model) is dict else variables_of(model)
-    return {**own, **given} if own else given
+    try:
+        given = model if type(model) is dict else variables_of(model)
+        return {**own, **given} if own else given  # noqa: TRY300 - reading it is what may raise
+    except TemplateError:
+        raise
+    except Exception as error:
+        raise TemplateError(f"the model raised {type(error).__name__} while it was read: {error!s:.200}") from error
 
 
 _FIELD_NAMES: Mapping[str, Callable[[Any], Iterable[str]]] = {
@@ -182,11 +188,8 @@ class BasePromptTemplate(ABC, Nestable):
         """Lay the call's variables over the template's own, and fill in the templates among those."""
         own = self._given
         values = laid_over(own, model)
-        nested = self._nested
-        if not nested:
-            return values
-        texts = {name: value.render(values) for name, value in nested.items() if values[name] is value}
-        return {**values, **texts}
+        nested = [name for name, value in own.items() if isinstance(value, Nestable) and values[name] is value]
+        return {**values, **{name: own[name].render(values) for name in nested}} if nested else values
 
     def render(self, model: Variables | None = None) -> str:
         """Fill in the template.
@@ -212,13 +215,14 @@ class BasePromptTemplate(ABC, Nestable):
             media: Media that follow the text.
         """
         compiled = self._compiled
+        added = () if media == () else tuple_of(Media, media, "media")
         if isinstance(compiled, CompiledParts):
             try:
-                return self._make((*compiled.fill(self._values(model)), *media))
+                return self._make((*compiled.fill(self._values(model)), *added))
             except Exception as error:  # noqa: BLE001 - values run code of their own
                 self._fail(error)
         text = self.render(model)
-        return self._make(text if media == () else (Text(text), *media))
+        return self._make((Text(text), *added) if added else text)
 
     @property
     def _make(self) -> Callable[[ContentLike], Message]:
@@ -249,8 +253,8 @@ class BasePromptTemplate(ABC, Nestable):
         def shortcut(variables: Mapping[str, Any]) -> Message:
             try:
                 return make(render(variables))
-            except Exception:  # noqa: BLE001 - the long way says what went wrong, and where
-                return self.create_message(variables)
+            except Exception as error:  # noqa: BLE001 - values run code of their own
+                self._fail(error)
 
         return shortcut
 
@@ -284,7 +288,8 @@ def changed(template: Template, changes: Mapping[str, Any]) -> Template:
         raise TypeError(f"{type(template).__name__} has no field {unknown[0]!r}; it has {', '.join(fields)}")
     copy = object.__new__(type(template))
     for name, value in getattr(template, "__dict__", {}).items():
-        object.__setattr__(copy, name, value)
+        if not isinstance(getattr(type(template), name, None), cached_property):
+            object.__setattr__(copy, name, value)
     for name, field in fields.items():
         value = changes[name] if name in changes else getattr(template, name)
         object.__setattr__(copy, name, _converted(value, field, copy) if name in changes else value)

@@ -8,13 +8,13 @@ from typing import Any, Protocol, Self, overload
 
 from attrs import field, frozen
 
-from promptkit._frozen import Value
+from promptkit._frozen import Value, items_of
 from promptkit.errors import MissingVariablesError, TemplateError
 from promptkit.messages import Message, MessageType, check_message
 from promptkit.options import NO_OPTIONS, ChatOptions
 from promptkit.prompt import Prompt
 from promptkit.renderers import by_name
-from promptkit.renderers.base import TemplateRenderer
+from promptkit.renderers.base import TemplateRenderer, nearest
 from promptkit.templates.actions import Variables
 from promptkit.templates.base import (
     NOTHING_BOUND,
@@ -90,21 +90,34 @@ class MessagesPlaceholder(Value):
             TemplateError: It is text.
         """
         given = {} if model is None else variables_of(model)
-        if self.name not in given:
+        value = self._value(given)
+        if value is _ABSENT:
             if self.optional:
                 return ()
+            known = tuple(sorted(map(str, given)))
             raise MissingVariablesError(
-                f"the messages of {self.name!r} are missing; give a list of messages, or make the slot optional",
+                f"the messages of {self.name!r} are missing{nearest(self.name, known)}; give a list of messages, or "
+                "make the slot optional",
                 missing=(self.name,),
-                available=tuple(sorted(map(str, given))),
+                available=known,
             )
-        value = given[self.name]
         if value is None:
             return ()
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             raise TemplateError(f"the variable {self.name!r} must hold messages, not {value!r:.80}")
-        messages = tuple([check_message(item, f"{self.name}[{index}]") for index, item in enumerate(value)])
+        items = items_of(value, f"the variable {self.name!r}")
+        messages = tuple([check_message(item, f"{self.name}[{index}]") for index, item in enumerate(items)])
         return messages if self.last is None else _last(messages, self.last)
+
+    def _value(self, given: Mapping[str, Any]) -> Any:
+        try:
+            return given.get(self.name, _ABSENT)
+        except Exception as error:
+            message = f"looking up the variable {self.name!r} raised {type(error).__name__}: {error!s:.200}"
+            raise TemplateError(message) from error
+
+
+_ABSENT = object()
 
 
 def _last(messages: tuple[Message, ...], count: int) -> tuple[Message, ...]:
@@ -292,6 +305,8 @@ def _step(part: Any) -> tuple[bool, Callable[[Variables], Any]]:
 
 def _used(part: Any) -> Iterable[str]:
     """Give every name that a part can use, its bound ones included."""
-    inner = getattr(part, "_compiled", part)
-    names = (*getattr(inner, "variables", ()), *getattr(inner, "optional_variables", ()))
+    sources = (part, getattr(part, "_compiled", part))
+    names = [
+        name for source in sources for kind in ("variables", "optional_variables") for name in getattr(source, kind, ())
+    ]
     return (*names, *(name for nested in getattr(part, "parts", ()) for name in _used(nested)))

@@ -16,7 +16,7 @@ from promptkit.prompt import Prompt
 from promptkit.renderers import by_name
 from promptkit.renderers.base import TemplateRenderer
 from promptkit.templates.actions import Variables
-from promptkit.templates.base import BasePromptTemplate, Nestable, variables_of
+from promptkit.templates.base import BasePromptTemplate, BoundVariables, Nestable, variables_of
 from promptkit.templates.chat import ChatPart, ChatPromptTemplate
 from promptkit.templates.prompt_template import PromptTemplate
 from promptkit.tokens import TokenCounter
@@ -132,6 +132,8 @@ class ScoreSelector(Value):
 
 
 def _as_tuple(examples: Iterable[Variables | Iterable[Message]]) -> tuple[Any, ...]:
+    if isinstance(examples, str | bytes | Mapping) or not isinstance(examples, Iterable):
+        raise TemplateError(f"FewShotExamples takes a list of examples, not {examples!r:.80}")
     return tuple(examples)
 
 
@@ -162,7 +164,7 @@ class FewShotExamples(Nestable, Value):
     (UserMessage('1+1'), AssistantMessage('2'), UserMessage('2+2'))
     """
 
-    examples: tuple[Any, ...] = field(converter=_as_tuple)
+    examples: tuple[Any, ...] = field(hash=False, converter=_as_tuple)
     template: Any = field(default=None, converter=_as_template)
     selector: ExampleSelector | None = field(default=None, kw_only=True)
     renderer: TemplateRenderer = field(default="st", kw_only=True, converter=by_name)  # type: ignore[assignment]
@@ -179,27 +181,38 @@ class FewShotExamples(Nestable, Value):
         if template is not None and not isinstance(template, BasePromptTemplate | ChatPromptTemplate):
             raise TemplateError(f"the template of an example must be text, a template or parts, not {template!r:.80}")
         object.__setattr__(self, "template", template)
+        for name in ("prefix", "suffix", "separator"):
+            if not isinstance(getattr(self, name), str):
+                raise TemplateError(f"{name} of FewShotExamples must be text, not {getattr(self, name)!r:.80}")
+        if self.selector is not None and not hasattr(self.selector, "select"):
+            raise TemplateError(f"the selector of FewShotExamples has no method select: {self.selector!r:.80}")
+        object.__setattr__(self, "examples", tuple([self._own(one, at) for at, one in enumerate(self.examples)]))
         self._frame  # noqa: B018 - mistakes are found now
 
     @cached_property
     def _frame(self) -> tuple[PromptTemplate | None, PromptTemplate | None]:
         """The prefix and the suffix as templates."""
-        before, after = (PromptTemplate(text, renderer=self.renderer) if text.strip() else None for text in self._ends)
+        ends = (self.prefix, self.suffix)
+        before, after = (PromptTemplate(text, renderer=self.renderer) if text.strip() else None for text in ends)
         return before, after
 
-    @property
-    def _ends(self) -> tuple[str, str]:
-        return self.prefix, self.suffix
+    def _own(self, given: Any, index: int) -> Any:
+        """Keep a copy of an example, so that nobody can change it."""
+        if self.template is None:
+            if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+                raise TemplateError(
+                    f"examples[{index}] must be a list of messages, since there is no template, not {given!r:.80}"
+                )
+            return tuple([check_message(item, f"examples[{index}]") for item in given])
+        variables = variables_of(given, f"examples[{index}]")
+        return BoundVariables(variables) if isinstance(given, Mapping) else given
 
     @cached_property
     def _filled(self) -> tuple[Example, ...]:
-        return tuple([self._fill(example, index) for index, example in enumerate(self.examples)])
+        return tuple([self._fill(example) for example in self.examples])
 
-    def _fill(self, given: Any, index: int) -> Example:
-        if self.template is None:
-            messages = tuple([check_message(item, f"examples[{index}]") for item in given])
-        else:
-            messages = self.template.create_messages(given)
+    def _fill(self, given: Any) -> Example:
+        messages = given if self.template is None else self.template.create_messages(given)
         return Example(given, messages, Prompt(messages).join_text("\n"))
 
     def _selected(self, model: Variables | None) -> Iterable[Example]:

@@ -29,7 +29,7 @@ def _source(value: str | TextResource | Iterable[PartTemplate]) -> TemplateSourc
     if type(value) is str or isinstance(value, (str, TextResource)):
         return value
     if isinstance(value, Iterable) and not isinstance(value, Mapping | bytes):
-        return tuple(value)
+        return tuple([freeze_mapping(part, "a part") if isinstance(part, Mapping) else part for part in value])
     raise TemplateError(f"the template must be text, a resource (TextResource) or a list of parts, not {value!r:.80}")
 
 
@@ -97,10 +97,6 @@ class PromptTemplate(BasePromptTemplate, Value):
     @property
     def _given(self) -> Mapping[str, Any]:
         return self.bound
-
-    @cached_property
-    def _nested(self) -> Mapping[str, Any]:
-        return super()._nested
 
     @property
     def _label(self) -> str | None:

@@ -65,12 +65,14 @@ class TypedPromptTemplate(BasePromptTemplate, Value):
     def __attrs_init_subclass__(cls) -> None:
         """Compile the template of a new subclass and hold it against the fields."""
         fields = [attribute.name for attribute in attrs.fields(cls)]  # type: ignore[arg-type]
-        hidden = [name for name in fields if hasattr(TypedPromptTemplate, name) or name == "template"]
+        hidden = [name for name in fields if _is_taken(cls, name)]
         if hidden:
             raise TemplateError(
-                f"the field {hidden[0]!r} of {cls.__qualname__} hides a name of TypedPromptTemplate; call it otherwise"
-                ", or annotate it with ClassVar"
+                f"the field {hidden[0]!r} of {cls.__qualname__} hides a name that the class inherits; call it "
+                "otherwise, or annotate it with ClassVar"
             )
+        if cls.__hash__ is None:
+            raise TemplateError(f"{cls.__qualname__} can be changed, and templates are values: write @attrs.frozen")
         if getattr(cls, "template", None) is None:
             return
         renderer = by_name(cls.renderer)
@@ -102,6 +104,12 @@ class TypedPromptTemplate(BasePromptTemplate, Value):
     def partial(self, model: Variables) -> Self:
         """Give some fields new values, by name; see `mutate`."""
         return self.mutate(**variables_of(model))
+
+
+def _is_taken(cls: type, name: str) -> bool:
+    """Tell whether a field would hide a name of `TypedPromptTemplate`, or a method of a class in between."""
+    own = hasattr(TypedPromptTemplate, name) or name == "template"
+    return own or any(callable(vars(base).get(name)) for base in cls.__mro__[1:])
 
 
 def _computed_names(cls: type, fields: list[str]) -> set[str]:
