@@ -116,3 +116,11 @@ def test_an_echo_streams_without_blocking() -> None:
         return [chunk async for chunk in EchoChatModel().astream(Prompt("a b c"))]
 
     assert [chunk.text for chunk in asyncio.run(gather())] == ["a ", "b ", "c"]
+
+
+def test_a_function_gives_an_answer_not_a_function() -> None:
+    def nested(prompt: Prompt) -> Any:
+        return lambda _: prompt.text
+
+    with pytest.raises(PromptError, match="gave a function"):
+        ScriptedChatModel([nested]).call(HELLO)

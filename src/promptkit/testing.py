@@ -75,7 +75,12 @@ class ScriptedChatModel:
                 raise ModelError(f"the script has {at} answers, and this call asks for one more")
             self._prompts.append(prompt)
         answer = self._answers[at]
-        return _checked(answer(prompt), at) if callable(answer) else answer
+        if not callable(answer):
+            return answer
+        made = _checked(answer(prompt), at)
+        if callable(made):
+            raise PromptError(f"the function of answer {at} gave a function, not an answer: {made!r:.80}")
+        return made
 
     def call(self, prompt: Prompt) -> ChatResponse:
         """Give the next answer, whole."""
