@@ -138,7 +138,7 @@ def _escaped_message(
         more["role"] = named.get("role") if label == ANY_ROLE else label
     content = found["block"]
     if any(not isinstance(item, str) for item in content):
-        content = [{"type": "text", "text": item} if isinstance(item, str) else item for item in content if item]
+        content = [{"type": "text", "text": item} if isinstance(item, str) else item for item in content if item != ""]
     try:
         return _made(kind or ChatMessage, content[0] if isinstance(content[0], str) else content, more)
     except (PromptError, TypeError) as error:
@@ -233,7 +233,9 @@ class _XmlReader:
             start = self.place
             run = self.run()
             tag = self.tag()
-            ends = bool(tag["close"]) and tag["name"] == around
+            ends = bool(tag["close"])
+            if ends and tag["name"] != around:
+                _refuse(self.text, tag.start(), f"here must stand </{around}>")
             first = not parts
             inner = run[0 if first else 1 : len(run) if ends else -1]
             if (not first and not (run.startswith(" ") or (ends and not run))) or (not ends and run and run[-1] != " "):
