@@ -10,10 +10,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import linear_regression, median
+from typing import TypeVar
 
 from attrs import frozen
 
 Call = Callable[[], object]
+Prepared = TypeVar("Prepared")
 Times = dict[str, float]
 """Seconds of one call by name; ours is named ``ours``."""
 
@@ -61,8 +63,8 @@ def _seconds(call: Call, repeats: int) -> float:
     return (time.perf_counter() - start) / repeats
 
 
-def installed(peers: Mapping[str, Callable[[], Call]]) -> dict[str, Call]:
-    """Prepare the calls of peers; one that is not installed is left out and named on standard error."""
+def installed(peers: Mapping[str, Callable[[], Prepared]]) -> dict[str, Prepared]:
+    """Prepare what peers are called with; one that is not installed is left out and named on standard error."""
     ready = {}
     for name, prepare in peers.items():
         try:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, Generic, Self, TypeVar
-
-from attrs import frozen
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from promptkit.contracts import StoredMessage
 from promptkit.memory._arguments import Progress, as_builtins, check_count, check_id
@@ -17,27 +15,23 @@ __all__ = ["BaseRepository", "Exchange", "Page"]
 Answer = TypeVar("Answer")
 
 
-@frozen
-class Exchange(Generic[Answer]):
-    """Hold one round trip with a store, free of how it is made: sync and async differ in nothing else.
-
-    Args:
-        ask: What to send; its form is the store's own.
-        read: Makes the answer of what came back, or the exchange that must follow.
-        conversation_id: The conversation concerned, for errors.
-    """
+class Exchange(NamedTuple, Generic[Answer]):
+    """Hold one round trip with a store, free of how it is made: sync and async differ in nothing else."""
 
     ask: Any
-    read: Callable[[Any], Answer | Exchange[Answer]]
+    """What to send; its form is the store's own."""
+    read: Callable[[Any], Any]
+    """Makes the answer of what came back, or the exchange that must follow."""
     conversation_id: str | None = None
+    """The conversation concerned, for errors."""
 
 
-@frozen
-class Page:
-    """Hold one piece of a long conversation; ``more`` says that others may follow."""
+class Page(NamedTuple):
+    """Hold one piece of a long conversation."""
 
     messages: tuple[StoredMessage, ...]
     more: bool
+    """Whether others may follow."""
 
 
 class _Reading:
@@ -105,14 +99,14 @@ class BaseRepository(ABC):
         while True:
             answer = exchange.read(self._send(exchange))
             if not isinstance(answer, Exchange):
-                return answer
+                return answer  # type: ignore[no-any-return]
             exchange = answer
 
     async def _ado(self, exchange: Exchange[Answer]) -> Answer:
         while True:
             answer = exchange.read(await self._asend(exchange))
             if not isinstance(answer, Exchange):
-                return answer
+                return answer  # type: ignore[no-any-return]
             exchange = answer
 
     def append(self, conversation_id: str, messages: Message | Iterable[Message]) -> tuple[int, ...]:

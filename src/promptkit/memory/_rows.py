@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, get_args
 
 from promptkit import serialization
 from promptkit.contracts import StoredMessage
@@ -30,12 +30,10 @@ def id_text(data: bytes) -> str:
     return bytes(data).decode("utf-8", "surrogatepass")
 
 
-class Row(NamedTuple):
-    """Hold what a store keeps of a message."""
+Row = tuple[str, bytes | None, str]
+"""What a store keeps of a message: its role, the bytes of its id if it has one, and itself as JSON."""
 
-    role: str
-    message_id: bytes | None
-    body: str
+_ROLES = {kind: kind.message_type.value for kind in get_args(BuiltinMessage)}
 
 
 class Batch:
@@ -51,28 +49,45 @@ class Batch:
 
     def __init__(self, name: str, messages: list[BuiltinMessage]) -> None:
         self._name = name
-        self._messages: list[BuiltinMessage] = []
-        self._places: list[int] = []
-        self.rows: list[Row] = []
+        self._messages = messages
+        self._places: list[int] | None = None
+        if len(messages) > 1:
+            self._drop_repeated()
+        try:
+            self.rows: list[Row] = [
+                (_ROLES[type(message)], id_bytes(message.id) if message.id else None, serialization.dumps(message))
+                for message in self._messages
+            ]
+        except SerializationError:
+            _refuse(messages)
+            raise
+
+    def _drop_repeated(self) -> None:
+        ids = [message.id for message in self._messages if message.id]
+        if len(ids) == len(set(ids)):
+            return
+        messages: list[BuiltinMessage] = []
+        self._places = []
         known: dict[str, int] = {}
-        for index, message in enumerate(messages):
-            place = known.get(message.id) if message.id else None
-            if place is None:
-                place = len(self.rows)
-                self._messages.append(message)
-                self.rows.append(_row(message, index))
+        for message in self._messages:
+            place = known.get(message.id, len(messages)) if message.id else len(messages)
+            if place == len(messages):
+                messages.append(message)
                 if message.id:
                     known[message.id] = place
-            elif message != self._messages[place]:
+            elif message != messages[place]:
                 raise MemoryStoreError(
                     f"two messages of one append have the id {message.id!r:.80}; nothing was stored",
-                    conversation_id=name,
+                    conversation_id=self._name,
                 )
             self._places.append(place)
+        self._messages = messages
 
-    def spread(self, sequences: Mapping[int, int] | list[int]) -> tuple[int, ...]:
+    def spread(self, sequences: dict[int, int] | Sequence[int]) -> tuple[int, ...]:
         """Give each message the number of its row."""
-        return tuple([sequences[place] for place in self._places])
+        if self._places is None and not isinstance(sequences, dict):
+            return tuple(sequences)
+        return tuple([sequences[place] for place in self._places or range(len(self.rows))])
 
     def settle(self, known: Iterable[tuple[int, int, str]]) -> None:
         """Take the stored body of messages whose ids are stored, so that another try finds nothing different.
@@ -87,16 +102,17 @@ class Batch:
             message = self._messages[place]
             if stored_message(self._name, sequence, body) != message:
                 raise clash(self._name, message, sequence)
-            self.rows[place] = self.rows[place]._replace(body=body)
+            self.rows[place] = (*self.rows[place][:2], body)
 
 
-def _row(message: BuiltinMessage, index: int) -> Row:
-    try:
-        body = serialization.dumps(message)
-    except SerializationError as error:
-        path = ".".join(filter(None, [f"messages[{index}]", error.path]))
-        raise SerializationError(str(error).removeprefix(f"{error.path}: "), path=path) from error
-    return Row(message.message_type.value, id_bytes(message.id) if message.id else None, body)
+def _refuse(messages: list[BuiltinMessage]) -> None:
+    """Say which message cannot be stored."""
+    for index, message in enumerate(messages):
+        try:
+            serialization.dumps(message)
+        except SerializationError as error:
+            path = ".".join(filter(None, [f"messages[{index}]", error.path]))
+            raise SerializationError(str(error).removeprefix(f"{error.path}: "), path=path) from error
 
 
 def stored_message(name: str, sequence: int, body: str) -> BuiltinMessage:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ from promptkit.memory._rows import PAGE_BYTES, PAGE_ROWS, Batch, id_bytes, id_te
 from promptkit.messages import BuiltinMessage
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection, Error
+    from sqlite3 import Connection
 
 __all__ = ["SQLiteChatMemoryRepository"]
 
@@ -106,8 +108,6 @@ class SQLiteChatMemoryRepository(BaseRepository):
         return f"{type(self).__name__}({self._path!r}, durable={self._durable}, timeout={self._timeout})"
 
     def _send(self, exchange: Exchange[Answer]) -> Any:
-        import sqlite3
-
         connection = None
         try:
             connection = self._take()
@@ -115,8 +115,7 @@ class SQLiteChatMemoryRepository(BaseRepository):
         except BaseException as error:
             if connection is not None:
                 connection.close()  # which ends a transaction, too
-            if isinstance(error, sqlite3.Error):
-                raise self._failure(error, exchange.conversation_id) from error
+            self._raise_failure(error, exchange.conversation_id)
             raise
         self._idle.append(connection)
         return answer
@@ -126,12 +125,17 @@ class SQLiteChatMemoryRepository(BaseRepository):
 
         return await asyncio.to_thread(self._send, exchange)
 
-    def _failure(self, error: Error, conversation_id: str | None) -> MemoryStoreError:
+    def _raise_failure(self, error: BaseException, conversation_id: str | None) -> None:
+        """Say in our words what SQLite says; leave every other error as it is."""
+        import sqlite3
+
+        if not isinstance(error, sqlite3.Error):
+            return
         name = getattr(error, "sqlite_errorname", "")
-        remedy = next((remedy for start, remedy in _REMEDIES.items() if name.startswith(start)), "")
-        return MemoryStoreError(
-            f"the SQLite store {self._path!r} failed: {error}{remedy and '; '}{remedy}", conversation_id=conversation_id
-        )
+        remedy = next((f"; {remedy}" for start, remedy in _REMEDIES.items() if name.startswith(start)), "")
+        raise MemoryStoreError(
+            f"the SQLite store {self._path!r} failed: {error}{remedy}", conversation_id=conversation_id
+        ) from error
 
     def _take(self) -> Connection:
         """Take a connection that nobody uses, or open one; those of a parent process are left alone for ever."""
@@ -189,17 +193,7 @@ class SQLiteChatMemoryRepository(BaseRepository):
 
     def _append(self, name: str, batch: list[BuiltinMessage]) -> Exchange[tuple[int, ...]]:
         rows = Batch(name, batch)
-
-        def append(connection: Connection) -> list[int]:
-            import sqlite3
-
-            try:
-                return _insert(connection, id_bytes(name), rows, look=False)
-            except sqlite3.IntegrityError:
-                connection.execute("ROLLBACK")
-                return _insert(connection, id_bytes(name), rows, look=True)
-
-        return Exchange(append, rows.spread, name)
+        return Exchange(partial(_append, id_bytes(name), rows), rows.spread, name)
 
     def _last(self, name: str, n: int, system: int) -> Exchange[tuple[StoredMessage, ...]]:
         def last(connection: Connection) -> list[tuple[int, str]]:
@@ -256,34 +250,41 @@ class SQLiteChatMemoryRepository(BaseRepository):
             self._idle.pop().close()
 
 
-def _insert(connection: Connection, name: bytes, batch: Batch, *, look: bool) -> list[int]:
-    """Append rows in one transaction and give their numbers; ``look`` finds ids that are stored already.
+def _append(name: bytes, batch: Batch, connection: Connection) -> Sequence[int]:
+    """Append rows in one transaction and give their numbers.
 
-    A new message seldom has the id of an old one, so the first try leaves that to the unique index.
+    A new message seldom has the id of an old one, so the unique index is asked first, and only then the messages.
     """
+    try:
+        return _insert(name, batch, connection)
+    except Exception as error:
+        if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_CONSTRAINT"):
+            raise
+    connection.execute("ROLLBACK")
+    return _insert(name, batch, connection, look=True)
+
+
+def _insert(name: bytes, batch: Batch, connection: Connection, *, look: bool = False) -> Sequence[int]:
     connection.execute("BEGIN IMMEDIATE")
     found = connection.execute(_END, (name,)).fetchone()
     key, end = found or (connection.execute(_BEGIN, (name,)).lastrowid, 0)
     known = _known(connection, key, batch) if look else {}
-    sequences = []
-    values = []
-    for place, row in enumerate(batch.rows):
-        sequence = known.get(place)
-        if sequence is None:
-            sequence = end = end + 1
-            values.append((key, sequence, *row))
-        sequences.append(sequence)
-    connection.executemany(_INSERT, values)
+    fresh = [row for place, row in enumerate(batch.rows) if place not in known] if known else batch.rows
+    connection.executemany(_INSERT, [(key, number, *row) for number, row in enumerate(fresh, end + 1)])
     connection.execute("COMMIT")
-    return sequences
+    numbers = range(end + 1, end + 1 + len(fresh))
+    if not known:
+        return numbers
+    rest = iter(numbers)
+    return [known.get(place) or next(rest) for place in range(len(batch.rows))]
 
 
 def _known(connection: Connection, key: int | None, batch: Batch) -> dict[int, int]:
     """Find the rows of a batch that are stored, as place and number."""
     known = [
         (place, *found)
-        for place, row in enumerate(batch.rows)
-        if row.message_id and (found := connection.execute(_KNOWN, (key, row.message_id)).fetchone())
+        for place, (_, message_id, _) in enumerate(batch.rows)
+        if message_id and (found := connection.execute(_KNOWN, (key, message_id)).fetchone())
     ]
     batch.settle(known)
     return {place: sequence for place, sequence, _ in known}
