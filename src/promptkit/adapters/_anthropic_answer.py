@@ -101,6 +101,13 @@ class ChunkReader:
             ModelError: The event reports an error.
             ResponseFormatError: It is damaged; the message says where.
         """
+        if type(event) is dict and event.get("type") == "content_block_delta" and not self._done:
+            delta, block = event.get("delta"), self._blocks.get(event.get("index", self._last))
+            if block is not None and block.kind == "text" and type(delta) is dict and delta.get("type") == "text_delta":
+                text = delta.get("text")
+                if type(text) is str and text and event.get("error") is None:
+                    self._spoken = True
+                    return [ChatChunk(text, block=block.number)]
         if not isinstance(event, _MAPPINGS):
             if event == "[DONE]":
                 self._done = True

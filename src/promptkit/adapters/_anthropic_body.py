@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+from promptkit import _json
 from promptkit._frozen import shown
 from promptkit.adapters._anthropic_media import read_medium
 from promptkit.adapters._anthropic_tables import CHOICES, FORMAT, OPTION_KEYS
@@ -23,6 +24,8 @@ from promptkit.options import NO_OPTIONS, ChatOptions, ToolDefinition
 from promptkit.prompt import Prompt
 
 __all__ = ["from_request", "own_of", "read_block", "read_options"]
+
+T = TypeVar("T")
 
 _MAPPINGS = (dict, Mapping)  # the exact class first: asking an ABC costs ten times as much
 
@@ -90,6 +93,7 @@ class _Reader:
         self.calls: dict[str | None, str | None] = {}
 
     def message(self, message: Mapping[str, Any]) -> None:
+        """Read one message into the list."""
         if not isinstance(message, _MAPPINGS):
             raise AdapterError(f"a message must be a mapping, not {shown(message)}")
         role, content = message.get("role"), message.get("content")
@@ -110,14 +114,9 @@ class _Reader:
             self.finish_results()
             self.messages.append(UserMessage(content, metadata=own) if own else UserMessage(content))
             return
-        parts: list[Part] = []
-        results: list[ToolResponse] = []
-        for index, block in enumerate(_blocks(content)):
-            with _place(f"content[{index}]"):
-                if _kind(block) == "tool_result":
-                    results.append(self.result(block))
-                else:
-                    parts.append(read_block(block))
+        read = _each(content, self.said_or_result)
+        results = [item for item in read if type(item) is ToolResponse]
+        parts = [item for item in read if type(item) is not ToolResponse]
         if own or not results:
             self.finish_results()
         if results:
@@ -126,6 +125,9 @@ class _Reader:
         if parts or not results:
             self.finish_results()
             self.messages.append(UserMessage(parts, metadata={} if results else own))
+
+    def said_or_result(self, block: Any) -> Part | ToolResponse:
+        return self.result(block) if _kind(block) == "tool_result" else read_block(block)
 
     def result(self, block: Mapping[str, Any]) -> ToolResponse:
         call_id = block.get("tool_use_id")
@@ -144,7 +146,8 @@ class _Reader:
 
     def finish_results(self) -> None:
         if self.results:
-            self.messages.append(ToolResponseMessage(self.results, metadata=self.own))
+            own = {"metadata": self.own} if self.own else {}
+            self.messages.append(ToolResponseMessage(self.results, **own))
             self.results, self.own = [], {}
 
     def assistant(self, content: Any, own: Mapping[str, Any]) -> None:
@@ -152,17 +155,15 @@ class _Reader:
         if isinstance(content, str):
             self.messages.append(AssistantMessage(content, metadata=own) if own else AssistantMessage(content))
             return
-        parts: list[Part] = []
-        calls: list[ToolCall] = []
-        for index, block in enumerate(_blocks(content)):
-            with _place(f"content[{index}]"):
-                if _kind(block) == "tool_use":
-                    calls.append(_call(block))
-                else:
-                    parts.append(read_block(block))
+        read = _each(content, _said_or_call)
+        calls = [item for item in read if type(item) is ToolCall]
+        parts = [item for item in read if type(item) is not ToolCall]
         self.calls = {call.id: call.name for call in calls}
-        silent = not parts or (bool(calls) and parts == [_NOTHING])
-        self.messages.append(AssistantMessage(None if silent else parts, tool_calls=calls, metadata=own))
+        said = None if not parts or (calls and parts == [_NOTHING]) else parts
+        if own:
+            self.messages.append(AssistantMessage(said, tool_calls=calls, metadata=own))
+        else:
+            self.messages.append(AssistantMessage(said, tool_calls=calls))
 
 
 _SPOKEN = frozenset(("role", "content"))
@@ -183,21 +184,26 @@ def _kind(block: Any) -> Any:
     return block.get("type")
 
 
-def _blocks(content: Any) -> list[Any] | tuple[Any, ...]:
+def _each(content: Any, read: Callable[[Any], T]) -> list[T]:
+    """Read every block; an error says which one it was."""
     if not isinstance(content, list | tuple):
         raise AdapterError(f"content must be a str or a list of blocks, not {shown(content)}")
-    return content
+    found: list[T] = []
+    for block in content:
+        try:
+            found.append(read(block))
+        except (PromptError, AdapterError) as error:
+            raise AdapterError(str(error), format=FORMAT, path=f"content[{len(found)}]") from None
+    return found
 
 
 def _content(content: Any) -> Content | list[Part]:
     """Read content that has neither calls nor results in it."""
-    if isinstance(content, str):
-        return content
-    parts = []
-    for index, block in enumerate(_blocks(content)):
-        with _place(f"content[{index}]"):
-            parts.append(read_block(block))
-    return parts
+    return content if isinstance(content, str) else _each(content, read_block)
+
+
+def _said_or_call(block: Any) -> Part | ToolCall:
+    return _call(block) if _kind(block) == "tool_use" else read_block(block)
 
 
 def _text(block: Mapping[str, Any], key: str) -> str:
@@ -254,8 +260,15 @@ def _call(block: Mapping[str, Any]) -> ToolCall:
     given = block.get("input")
     if not isinstance(given, _MAPPINGS):
         raise AdapterError(f"input must be a mapping, not {shown(given)}")
-    metadata = own_of(block, _CALL) if len(block) > 4 else {}
-    return ToolCall(_text(block, "id"), _text(block, "name"), arguments=given, metadata=metadata)
+    if type(given) is not dict:
+        return ToolCall(_text(block, "id"), _text(block, "name"), arguments=given, metadata=own_of(block, _CALL))
+    try:
+        arguments = _json.dumps(given)
+    except (TypeError, ValueError) as error:
+        raise AdapterError(f"input is no JSON: {error}") from None
+    if len(block) == 4:
+        return ToolCall(_text(block, "id"), _text(block, "name"), arguments=arguments)
+    return ToolCall(_text(block, "id"), _text(block, "name"), arguments=arguments, metadata=own_of(block, _CALL))
 
 
 def read_options(body: Mapping[str, Any]) -> ChatOptions:

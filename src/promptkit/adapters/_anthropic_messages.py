@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from promptkit import _json
 from promptkit.adapters._anthropic_body import read_block
 from promptkit.adapters._anthropic_media import write_medium
 from promptkit.adapters._anthropic_tables import CACHE_MARKS, FORMAT, INVALID, is_id
@@ -49,11 +50,11 @@ class MessageWriter:
         self.rank = 0
         self.last: type | None = None
         self.calls: list[str] = []
-        self.names: dict[str | None, str] = {}
+        self.names: dict[str, str] = {}
         self.made_ids: dict[str | None, str] = {}
         self.answered = 0
         self.odd = False
-        self.open: list[str | None] = []
+        self.open: Sequence[str | None] = ()
         self.seen: set[str | None] = set()
 
     def lose(self, path: str, what: str, why: str) -> None:
@@ -64,6 +65,9 @@ class MessageWriter:
         """Write all messages of a prompt, and note what the vendor would refuse in their order."""
         for at, message in enumerate(messages):
             kind = type(message)
+            is_written = _PLAIN_WRITERS.get(kind)
+            if is_written is not None and is_written(self, message):
+                continue
             write = _WRITERS.get(kind)
             if write is None:
                 message = as_builtin(message)  # noqa: PLW2901
@@ -73,6 +77,67 @@ class MessageWriter:
             write(self, message, at)
         if self.odd or self.open:
             self._consult(messages)
+
+    def _plain_user(self, message: UserMessage) -> bool:
+        """Write what a user says in words alone, as nearly always, if it is that and nothing is open before it."""
+        content = message.content
+        if type(content) is not str or not content or content.isspace() or self.open:
+            return False
+        if self.last is ToolResponseMessage or message.metadata or message.name is not None or message.id is not None:
+            return False
+        self.messages.append({"role": "user", "content": content})
+        self.last = UserMessage
+        return True
+
+    def _plain_answer(self, message: AssistantMessage) -> bool:
+        """Write an answer of words and calls, as nearly all are, if it is one and comes where it may."""
+        content, calls = message.content, message.tool_calls
+        if message.metadata or message.invalid_tool_calls or self.open or self.last is None:
+            return False
+        if message.name is not None or message.id is not None:
+            return False
+        blocks: list[Body] = []
+        if content is not None:
+            if type(content) is not str or not content or content.isspace():
+                return False
+            blocks.append({"type": "text", "text": content})
+        elif not calls:
+            return False
+        names: dict[str, str] = {}
+        for call in calls:
+            call_id = call.id
+            if call_id is None or call_id in self.seen or call_id in names or call.metadata or not is_id(call_id):
+                return False
+            given = _plain_input(call.arguments)
+            if given is None:
+                return False
+            names[call_id] = call.name
+            blocks.append({"type": "tool_use", "id": call_id, "name": call.name, "input": given})
+        self.messages.append({"role": "assistant", "content": blocks if calls else content})
+        self.names, self.answered, self.last = {**names}, 0, AssistantMessage
+        self.open = self.calls = [*names]
+        if calls:
+            self.seen.update(names)
+        return True
+
+    def _plain_results(self, message: ToolResponseMessage) -> bool:
+        """Write the results of all calls before them, in words and in order, if they are that."""
+        calls, responses = self.calls, message.responses
+        if message.metadata or message.name is not None or message.id is not None or len(responses) != len(calls):
+            return False
+        blocks: list[Body] = []
+        for response, call_id in zip(responses, calls, strict=True):
+            content = response.content
+            if response.id != call_id or type(content) is not str or response.metadata:
+                return False
+            if response.artifact is not None or response.status != "success" or response.name != self.names[call_id]:
+                return False
+            blocks.append({"type": "tool_result", "tool_use_id": call_id, "content": content})
+        if self.last is not AssistantMessage or len(self.open) != len(calls):
+            return False
+        self.messages.append({"role": "user", "content": blocks})
+        self.open, self.answered, self.last = (), len(calls), ToolResponseMessage
+        return True
 
     def _consult(self, messages: Iterable[Message]) -> None:
         """Ask the doctor, whose rules these are; where all is plainly regular its four passes are spared."""
@@ -162,7 +227,7 @@ class MessageWriter:
         path = f"messages[{at}]"
         content: Any = message.content
         self.odd = self.odd or bool(self.open) or type(content) is not str or not content.strip()
-        self.open = []
+        self.open = ()
         if type(content) is not str:
             content = self._blocks(content, f"{path}.content", UserMessage)
         if self.last is ToolResponseMessage and not message.metadata and message.content != ():
@@ -237,8 +302,8 @@ class MessageWriter:
     def _results(self, message: ToolResponseMessage, at: int) -> None:
         path = f"messages[{at}]"
         joined = self.last is ToolResponseMessage and not message.metadata
-        self.odd = self.odd or self.open != [response.id for response in message.responses]
-        self.open = []
+        self.odd = self.odd or [*self.open] != [response.id for response in message.responses]
+        self.open = ()
         blocks = [
             self._result(response, f"{path}.responses[{index}]", f"call_{at}_{index}")
             for index, response in enumerate(message.responses)
@@ -347,6 +412,27 @@ def _compact(content: str | list[Body]) -> str | list[Body]:
     return content
 
 
+def _plain_input(text: str) -> Body | None:
+    """Read the arguments of a call that are plainly an object of texts and small numbers, as nearly all are."""
+    if text == "{}":
+        return {}
+    if len(text) > _SHORT:
+        return None
+    try:
+        given = _json.loads(text)
+    except ValueError:
+        return None
+    return given if type(given) is dict and _PLAIN_TYPES.issuperset(map(type, given.values())) else None
+
+
+_SHORT = 4000  # so no number in it has more digits than Python prints
+_PLAIN_TYPES = frozenset((str, int, bool, type(None)))
+
+_PLAIN_WRITERS: Mapping[type, Callable[[MessageWriter, Any], bool]] = {
+    UserMessage: MessageWriter._plain_user,
+    AssistantMessage: MessageWriter._plain_answer,
+    ToolResponseMessage: MessageWriter._plain_results,
+}
 _WRITERS: Mapping[type, Callable[[MessageWriter, Any, int], None]] = {
     SystemMessage: MessageWriter._system,
     UserMessage: MessageWriter._user,
