@@ -306,10 +306,11 @@ class ChatChunk(Value):
             object.__setattr__(self, "content", freeze_optional_content(self.content))
         if self.tool_calls != ():
             object.__setattr__(self, "tool_calls", _call_chunks(self.tool_calls))
-        rest = (self.finish_reason, self.block, self.id, self.model, self.usage, self.message_id, self.name)
+        rest = (self.finish_reason, self.id, self.model, self.usage, self.message_id, self.name)
         maps = self.metadata is EMPTY and self.generation_metadata is EMPTY and self.message_metadata is EMPTY
-        if maps and self.choice == 0 and rest == _NOTHING:
-            object.__setattr__(self, "shape", _shape(self))
+        numbered = self.block is not None
+        if maps and self.choice == 0 and rest == _NOTHING and (not numbered or type(self.block) is int):
+            object.__setattr__(self, "shape", "mixed" if numbered else _shape(self))
         else:
             self._check()
             object.__setattr__(self, "shape", "mixed")
@@ -330,7 +331,7 @@ class ChatChunk(Value):
         return "" if self.content is None else content_text(self.content)
 
 
-_NOTHING = (None,) * 7
+_NOTHING = (None,) * 6
 
 
 def _shape(chunk: ChatChunk) -> str:
