@@ -85,7 +85,7 @@ def _built(target: Any) -> TypeReader:
         if reader is None:
             raise NoSchemaError(f"{type_name(target)} has no JSON Schema: {str(error).splitlines()[0]}") from error
         return reader
-    except (NameError, RecursionError) as error:
+    except (NameError, RecursionError, UnicodeError) as error:
         raise NoSchemaError(f"{type_name(target)} has no JSON Schema: {error}") from error
 
 
@@ -154,6 +154,8 @@ class _MsgspecReader(NamedTuple):
             raise ValueMismatchError(message.replace("`", "'"), path=path.strip("`") or "$") from None
         except RecursionError:
             raise ValueMismatchError("the value nests too deep", path="$") from None
+        except UnicodeEncodeError:
+            raise ValueMismatchError("the value holds half a surrogate pair", path="$") from None
 
 
 class _PydanticReader:
