@@ -366,11 +366,28 @@ def test_without_the_engine_the_command_is_named(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"context": 0}, {"context": True}, {"context": 2**31}, {"threads": 0}, {"threads": "1"}, {"options": {}}],
+    [
+        {"context": 0},
+        {"context": 1},
+        {"context": True},
+        {"context": 2**31},
+        {"threads": 0},
+        {"threads": "1"},
+        {"options": {}},
+        {"name": 5},
+        {"name": " "},
+        {"name": "\ud800"},
+    ],
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(PromptError, match=f"{next(iter(arguments))} must be"):
         LlamaCppChatModel(**arguments)
+
+
+@pytest.mark.parametrize("path", [5, b"model.gguf", "a\0b", "\ud800"], ids=ascii)
+def test_what_is_no_path_is_refused(path: Any) -> None:
+    with pytest.raises(ModelError, match="cannot be read"):
+        LlamaCppChatModel(path)
 
 
 def test_the_head_of_the_weights_names_what_would_forge_roles() -> None:

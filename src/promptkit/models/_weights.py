@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from attrs import frozen
 
-from promptkit._frozen import Value
+from promptkit._frozen import Value, shown
 from promptkit.errors import ModelError
 
 __all__ = ["VARIABLE", "Weights", "find_weights", "read_weights"]
@@ -54,7 +54,10 @@ def find_weights(path: str | os.PathLike[str] | None) -> Path:
         ModelError: There is none, or it is no GGUF file.
     """
     if path is not None:
-        return _checked(Path(path), "the path given")
+        try:
+            return _checked(Path(path), "the path given")
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"the weights {shown(path)} cannot be read: {error}. {_ADVICE}") from None
     named = os.environ.get(VARIABLE)
     if named:
         return _checked(Path(named), f"the variable {VARIABLE}")

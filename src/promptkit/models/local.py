@@ -103,9 +103,12 @@ class LlamaCppChatModel:
     ) -> None:
         if not isinstance(options, ChatOptions):
             raise PromptError(f"options must be ChatOptions, not {shown(options)}")
-        for argument, value in (("context", context), ("threads", threads)):
-            if type(value) is not int or not 0 < value < 2**31:
-                raise PromptError(f"{argument} must be a positive int, not {shown(value)}")
+        # With one token of context the engine ends the whole process.
+        for argument, value, least in (("context", context, 2), ("threads", threads, 1)):
+            if type(value) is not int or not least <= value < 2**31:
+                raise PromptError(f"{argument} must be an int from {least} on, not {shown(value)}")
+        if name is not None and (not isinstance(name, str) or not name.isprintable() or not name.strip()):
+            raise PromptError(f"name must be printable text, not {shown(name)}")
         file = find_weights(path)
         self._options = options
         self._name = name or file.stem.partition(".")[0].lower()
