@@ -112,7 +112,7 @@ def messages(
         foreign: Whether blocks of any form may stand in it.
         functions: Whether it may be a `FunctionMessage`.
     """
-    text = text or texts()
+    text = texts() if text is None else text
     values = json_values(text)
     common = {"content": contents(text, foreign=foreign)}
     name = st.none() | text
