@@ -115,8 +115,8 @@ class _Reader:
             self.messages.append(UserMessage(content, metadata=own) if own else UserMessage(content))
             return
         read = _each(content, self.said_or_result)
-        results = [item for item in read if type(item) is ToolResponse]
-        parts = [item for item in read if type(item) is not ToolResponse]
+        results = [item for item in read if isinstance(item, ToolResponse)]
+        parts = [item for item in read if not isinstance(item, ToolResponse)]
         if own or not results:
             self.finish_results()
         if results:
@@ -146,8 +146,8 @@ class _Reader:
 
     def finish_results(self) -> None:
         if self.results:
-            own = {"metadata": self.own} if self.own else {}
-            self.messages.append(ToolResponseMessage(self.results, **own))
+            results = ToolResponseMessage(self.results)
+            self.messages.append(results.mutate(metadata=self.own) if self.own else results)
             self.results, self.own = [], {}
 
     def assistant(self, content: Any, own: Mapping[str, Any]) -> None:
@@ -156,8 +156,8 @@ class _Reader:
             self.messages.append(AssistantMessage(content, metadata=own) if own else AssistantMessage(content))
             return
         read = _each(content, _said_or_call)
-        calls = [item for item in read if type(item) is ToolCall]
-        parts = [item for item in read if type(item) is not ToolCall]
+        calls = [item for item in read if isinstance(item, ToolCall)]
+        parts = [item for item in read if not isinstance(item, ToolCall)]
         self.calls = {call.id: call.name for call in calls}
         said = None if not parts or (calls and parts == [_NOTHING]) else parts
         if own:
