@@ -32,7 +32,7 @@ class Story:
     facts: tuple[Fact, ...] = ()
 
 
-@frozen
+@frozen(kw_only=True)
 class NewsroomTemplate(TypedPromptTemplate):
     """Be the base of all templates of the paper; it shares what they all need, and has no text of its own."""
 
@@ -50,7 +50,7 @@ class HouseRules(NewsroomTemplate):
 
 
 @frozen
-class Headline(TypedPromptTemplate):
+class Headline(NewsroomTemplate):
     """Ask for a headline."""
 
     template: ClassVar[TextResource] = TextResource("newsroom", "texts/headline.st")
