@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from attrs import frozen
+from attrs import field, frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -235,13 +235,16 @@ def test_a_number_is_no_count_unless_it_is_an_int(value: Any) -> None:
 class Point(Value):
     x: int
     y: int = 0
+    unit: str = field(kw_only=True, default="M", converter=lambda text: str(text).lower())
+    scale: int = field(kw_only=True, converter=int)
 
 
 @given(st.integers(), st.integers())
 def test_a_value_shows_and_changes_its_fields(x: int, y: int) -> None:
-    point = Point(x, y)
+    point = Point(x, y, scale="2")
 
-    assert repr(point) == f"Point({x}, {y})"
-    assert point.mutate(y=1) == Point(x, 1)
+    assert repr(point) == f"Point({x}, {y}, scale=2)"
+    assert repr(point.mutate(unit="KM")) == f"Point({x}, {y}, unit='km', scale=2)"
+    assert point.mutate(y=1) == Point(x, 1, scale=2)
     with pytest.raises(TypeError, match="z"):
         point.mutate(z=1)

@@ -343,4 +343,6 @@ class Value:
 
 
 def _default(field: Attribute[Any]) -> Any:
-    return field.default if field.converter is None else field.converter(field.default)  # type: ignore[operator]
+    if field.converter is None or field.default is attrs.NOTHING:
+        return field.default
+    return field.converter(field.default)  # type: ignore[operator]
