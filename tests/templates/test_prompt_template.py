@@ -375,3 +375,25 @@ def test_a_changed_copy_computes_anew() -> None:
 
     assert template.size == 4
     assert template.mutate(template="seventh").size == 7
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+def test_an_error_shows_what_cannot_be_shown() -> None:
+    with pytest.raises(TemplateError, match="Unprintable without a repr"):
+        PromptTemplate(Unprintable())  # type: ignore[arg-type]
+
+
+def test_bound_variables_that_raise_are_reported() -> None:
+    class Raising(dict[str, Any]):
+        def keys(self) -> Any:
+            raise RuntimeError("not today")
+
+        def __iter__(self) -> Iterator[str]:
+            raise RuntimeError("not today")
+
+    with pytest.raises(TemplateError, match="bound variables cannot be read: RuntimeError: not today"):
+        PromptTemplate("{a}").partial(Raising(a=1))

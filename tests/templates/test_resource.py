@@ -59,3 +59,9 @@ def test_a_resource_stays_in_its_package(name: str) -> None:
 def test_the_place_is_checked(location: Any) -> None:
     with pytest.raises(TemplateError, match="TextResource needs a path"):
         TextResource(location)
+
+
+@pytest.mark.parametrize("wrong", [{"resource": 5}, {"encoding": None}], ids=str)
+def test_wrong_types_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(TemplateError, match=f"{next(iter(wrong))} must be a str"):
+        TextResource("promptkit", **{"resource": "py.typed", **wrong})

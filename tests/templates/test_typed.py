@@ -252,3 +252,13 @@ def test_a_class_that_can_be_changed_is_refused() -> None:
         class Wrong(TypedPromptTemplate):
             template: ClassVar[str] = "{x}"
             x: str
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [({"template": 5}, "must be text"), ({"template": "x", "message_type": "tool"}, "message_type must be one of")],
+    ids=["text", "role"],
+)
+def test_class_variables_are_checked(members: dict[str, Any], words: str) -> None:
+    with pytest.raises(TemplateError, match=words):
+        frozen(type("Wrong", (TypedPromptTemplate,), members))

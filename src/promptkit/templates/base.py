@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 
 import attrs
 
-from promptkit._frozen import EMPTY, FrozenDict, tuple_of
+from promptkit._frozen import EMPTY, FrozenDict, shown, tuple_of
 from promptkit.content import ContentLike, Media, Text
 from promptkit.errors import PromptkitError, TemplateError
 from promptkit.messages import AssistantMessage, Message, MessageType, SystemMessage, UserMessage
@@ -38,7 +38,7 @@ def check_names(variables: Mapping[Any, object], what: str) -> None:
     """Refuse a variable name that is not a ``str``."""
     for name in variables:
         if not isinstance(name, str):
-            raise TemplateError(f"the keys of {what} must be str, not {name!r:.80}")
+            raise TemplateError(f"the keys of {what} must be str, not {shown(name)}")
 
 
 def variables_of(model: Variables | None, what: str = "the model") -> Mapping[str, Any]:
@@ -54,7 +54,9 @@ def variables_of(model: Variables | None, what: str = "the model") -> Mapping[st
         if hasattr(kind, marker):
             return {name: getattr(model, name) for name in names(kind)}
     hint = f"; give {{'name': {model!r:.40}}}" if isinstance(model, str) else ""
-    raise TemplateError(f"{what} must be a mapping, or an attrs, dataclass or pydantic object, not {model!r:.80}{hint}")
+    raise TemplateError(
+        f"{what} must be a mapping, or an attrs, dataclass or pydantic object, not {shown(model)}{hint}"
+    )
 
 
 def laid_over(own: Mapping[str, Any], model: Variables | None) -> Mapping[str, Any]:
@@ -88,10 +90,17 @@ class BoundVariables(FrozenDict):
 
     def __new__(cls, items: Variables = EMPTY, /) -> Self:
         """Read the variables of a mapping or an object; `variables_of` says which."""
-        given = variables_of(items, "the bound variables")
-        check_names(given, "the bound variables")
         bound = dict.__new__(cls)
-        dict.update(bound, given)
+        try:
+            given = variables_of(items, "the bound variables")
+            check_names(given, "the bound variables")
+            dict.update(bound, given)
+        except TemplateError:
+            raise
+        except Exception as error:
+            raise TemplateError(
+                f"the bound variables cannot be read: {type(error).__name__}: {error!s:.200}"
+            ) from error
         return bound
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self, overload
 
 from attrs import field, frozen
 
-from promptkit._frozen import Value, items_of
+from promptkit._frozen import Value, items_of, shown
 from promptkit.errors import MissingVariablesError, TemplateError
 from promptkit.messages import Message, MessageType, check_message
 from promptkit.options import NO_OPTIONS, ChatOptions
@@ -67,9 +67,9 @@ class MessagesPlaceholder(Value):
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise TemplateError(f"MessagesPlaceholder.name must be the name of a variable, not {self.name!r:.80}")
+            raise TemplateError(f"MessagesPlaceholder.name must be the name of a variable, not {shown(self.name)}")
         if self.last is not None and (type(self.last) is not int or self.last < 1):
-            raise TemplateError(f"MessagesPlaceholder.last must be a positive int, not {self.last!r:.80}")
+            raise TemplateError(f"MessagesPlaceholder.last must be a positive int, not {shown(self.last)}")
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class MessagesPlaceholder(Value):
         if value is None:
             return ()
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-            raise TemplateError(f"the variable {self.name!r} must hold messages, not {value!r:.80}")
+            raise TemplateError(f"the variable {self.name!r} must hold messages, not {shown(value)}")
         items = items_of(value, f"the variable {self.name!r}")
         messages = tuple([check_message(item, f"{self.name}[{index}]") for index, item in enumerate(items)])
         return messages if self.last is None else _last(messages, self.last)
@@ -141,7 +141,7 @@ _FOREIGN_ROLES = {"human": "user", "ai": "assistant", "developer": "system"}
 
 def _checked_parts(value: Iterable[ChatPart]) -> tuple[Any, ...]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise TemplateError(f"a ChatPromptTemplate takes a list of parts, not {value!r:.80}")
+        raise TemplateError(f"a ChatPromptTemplate takes a list of parts, not {shown(value)}")
     return tuple(value)
 
 
@@ -174,7 +174,7 @@ class ChatPromptTemplate(Value):
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple([self._part(part, index) for index, part in enumerate(self.parts)]))
         if not isinstance(self.options, ChatOptions):
-            raise TemplateError(f"options of a ChatPromptTemplate must be ChatOptions, not {self.options!r:.80}")
+            raise TemplateError(f"options of a ChatPromptTemplate must be ChatOptions, not {shown(self.options)}")
 
     def _part(self, part: Any, index: int) -> Any:
         if isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str):
@@ -188,7 +188,7 @@ class ChatPromptTemplate(Value):
         if hasattr(part, "message_type"):
             return check_message(part, f"part {index}")
         raise TemplateError(
-            f"part {index} is neither a template, a message, a slot nor (role, template): {part!r:.80}; "
+            f"part {index} is neither a template, a message, a slot nor (role, template): {shown(part)}; "
             "template text is ('user', '…'), finished text is UserMessage('…')"
         )
 

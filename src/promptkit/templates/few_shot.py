@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from attrs import field, frozen
 
-from promptkit._frozen import Value
+from promptkit._frozen import Value, shown
 from promptkit.errors import TemplateError
 from promptkit.messages import Message, check_message
 from promptkit.prompt import Prompt
@@ -126,14 +126,14 @@ class ScoreSelector(Value):
         scores = [self.score(example.given, model) for example in examples]
         for index, score in enumerate(scores):
             if not isinstance(score, int | float) or isnan(score):
-                raise TemplateError(f"the score of example {index} must be a number, not {score!r:.80}")
+                raise TemplateError(f"the score of example {index} must be a number, not {shown(score)}")
         order = sorted(range(len(examples)), key=lambda index: -scores[index])
         return [examples[index] for index in order[: self.count]]
 
 
 def _as_tuple(examples: Iterable[Variables | Iterable[Message]]) -> tuple[Any, ...]:
     if isinstance(examples, str | bytes | Mapping) or not isinstance(examples, Iterable):
-        raise TemplateError(f"FewShotExamples takes a list of examples, not {examples!r:.80}")
+        raise TemplateError(f"FewShotExamples takes a list of examples, not {shown(examples)}")
     return tuple(examples)
 
 
@@ -179,13 +179,13 @@ class FewShotExamples(Nestable, Value):
         elif isinstance(template, list | tuple):
             template = ChatPromptTemplate(template, renderer=self.renderer)
         if template is not None and not isinstance(template, BasePromptTemplate | ChatPromptTemplate):
-            raise TemplateError(f"the template of an example must be text, a template or parts, not {template!r:.80}")
+            raise TemplateError(f"the template of an example must be text, a template or parts, not {shown(template)}")
         object.__setattr__(self, "template", template)
         for name in ("prefix", "suffix", "separator"):
             if not isinstance(getattr(self, name), str):
                 raise TemplateError(f"{name} of FewShotExamples must be text, not {getattr(self, name)!r:.80}")
         if self.selector is not None and not hasattr(self.selector, "select"):
-            raise TemplateError(f"the selector of FewShotExamples has no method select: {self.selector!r:.80}")
+            raise TemplateError(f"the selector of FewShotExamples has no method select: {shown(self.selector)}")
         object.__setattr__(self, "examples", tuple([self._own(one, at) for at, one in enumerate(self.examples)]))
         self._frame  # noqa: B018 - mistakes are found now
 
@@ -201,7 +201,7 @@ class FewShotExamples(Nestable, Value):
         if self.template is None:
             if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
                 raise TemplateError(
-                    f"examples[{index}] must be a list of messages, since there is no template, not {given!r:.80}"
+                    f"examples[{index}] must be a list of messages, since there is no template, not {shown(given)}"
                 )
             return tuple([check_message(item, f"examples[{index}]") for item in given])
         variables = variables_of(given, f"examples[{index}]")

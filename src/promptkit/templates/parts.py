@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from promptkit._frozen import Value
+from promptkit._frozen import Value, shown
 from promptkit.content import Media, Opaque, Part, Text
 from promptkit.errors import TemplateError
 from promptkit.renderers.base import CompiledTemplate, TemplateRenderer
@@ -89,7 +89,7 @@ def _compile_part(part: Any, index: int, compile_text: Any) -> Any:
     if isinstance(part, Part):
         return part
     raise TemplateError(
-        f"part {index} of the template must be a str, a part, a MediaTemplate or a mapping: {part!r:.80}"
+        f"part {index} of the template must be a str, a part, a MediaTemplate or a mapping: {shown(part)}"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from attrs import field, frozen
 
-from promptkit._frozen import EMPTY, FrozenDict, Value, freeze_mapping
+from promptkit._frozen import EMPTY, FrozenDict, Value, freeze_mapping, shown
 from promptkit.content import ContentLike
 from promptkit.errors import TemplateError
 from promptkit.messages import Message, MessageType
@@ -30,7 +30,7 @@ def _source(value: str | TextResource | Iterable[PartTemplate]) -> TemplateSourc
         return value
     if isinstance(value, Iterable) and not isinstance(value, Mapping | bytes):
         return tuple([freeze_mapping(part, "a part") if isinstance(part, Mapping) else part for part in value])
-    raise TemplateError(f"the template must be text, a resource (TextResource) or a list of parts, not {value!r:.80}")
+    raise TemplateError(f"the template must be text, a resource (TextResource) or a list of parts, not {shown(value)}")
 
 
 def compile_source(source: TemplateSource, renderer: TemplateRenderer, label: str | None) -> CompiledTemplate:
@@ -45,6 +45,8 @@ def compile_source(source: TemplateSource, renderer: TemplateRenderer, label: st
                 raise TemplateError("the template has no parts")
             return CompiledParts(source, renderer)
         text = source.text if isinstance(source, TextResource) else source
+        if not isinstance(text, str):
+            raise TemplateError(f"the template must be text or a resource (TextResource), not {shown(text)}")
         if not text or text.isspace():
             raise TemplateError("the template is blank: it must have at least one character that is not white space")
         return renderer.compile(text)

@@ -6,7 +6,7 @@ from os import PathLike, fspath
 
 from attrs import field, frozen
 
-from promptkit._frozen import Value
+from promptkit._frozen import Value, shown
 from promptkit.errors import TemplateError, TemplateNotFoundError
 
 __all__ = ["TextResource"]
@@ -15,7 +15,7 @@ __all__ = ["TextResource"]
 def _location(value: str | PathLike[str]) -> str:
     location = fspath(value) if isinstance(value, PathLike) else value
     if not isinstance(location, str) or not location:
-        raise TemplateError(f"TextResource needs a path, or a package and a resource name, not {value!r:.80}")
+        raise TemplateError(f"TextResource needs a path, or a package and a resource name, not {shown(value)}")
     return location
 
 
@@ -45,6 +45,9 @@ class TextResource(Value):
     text: str = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
+        for name, value in (("resource", self.resource or ""), ("encoding", self.encoding)):
+            if not isinstance(value, str):
+                raise TemplateError(f"TextResource.{name} must be a str, not {shown(value)}")
         data = _read_file(self.location) if self.resource is None else _read_resource(self.location, self.resource)
         try:
             text = data.decode(self.encoding)

@@ -14,7 +14,7 @@ from promptkit.errors import TemplateError
 from promptkit.renderers import by_name
 from promptkit.renderers.base import CompiledTemplate, fault, nearest
 from promptkit.templates.actions import Variables
-from promptkit.templates.base import BasePromptTemplate, variables_of
+from promptkit.templates.base import MESSAGE_CLASSES, BasePromptTemplate, variables_of
 from promptkit.templates.prompt_template import compile_source
 
 __all__ = ["TypedPromptTemplate"]
@@ -75,6 +75,8 @@ class TypedPromptTemplate(BasePromptTemplate, Value):
             raise TemplateError(f"{cls.__qualname__} can be changed, and templates are values: write @attrs.frozen")
         if getattr(cls, "template", None) is None:
             return
+        if cls.message_type not in tuple(MESSAGE_CLASSES):
+            raise TemplateError(f"{cls.__qualname__}.message_type must be one of {', '.join(MESSAGE_CLASSES)}")
         renderer = by_name(cls.renderer)
         compiled = compile_source(cls.template, renderer, cls.__qualname__)
         names = (*compiled.variables, *compiled.optional_variables)
