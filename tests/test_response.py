@@ -96,6 +96,8 @@ def test_a_response_answers_for_its_first_generation() -> None:
     for wrong in ("stop", None):
         with pytest.raises(PromptError, match=r"^finish reasons must be a collection of str, not "):
             response.has_finish_reasons(wrong)  # type: ignore[arg-type]
+    with pytest.raises(PromptError, match=r"^reasons\[1\] is no str: None"):
+        response.has_finish_reasons(["stop", None])  # type: ignore[list-item]
 
 
 # Usage

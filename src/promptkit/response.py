@@ -176,7 +176,7 @@ class ChatResponse(Value):
         """
         if isinstance(reasons, str) or not isinstance(reasons, Iterable):
             raise PromptError(f"finish reasons must be a collection of str, not {shown(reasons)}")
-        wanted = {reason.lower() for reason in reasons}
+        wanted = {reason.lower() for reason in tuple_of(str, reasons, "reasons")}
         return any((result.finish_reason or "").lower() in wanted for result in self.results)
 
     def to_chunks(self) -> Iterator[ChatChunk]:
