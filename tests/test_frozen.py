@@ -231,11 +231,15 @@ def test_a_number_is_no_count_unless_it_is_an_int(value: Any) -> None:
     assert exact_int(Level.HIGH, "count") == 3
 
 
+def lower(text: str) -> str:
+    return text.lower()
+
+
 @frozen(repr=False)
 class Point(Value):
     x: int
     y: int = 0
-    unit: str = field(kw_only=True, default="M", converter=lambda text: str(text).lower())
+    unit: str = field(kw_only=True, default="M", converter=lower)
     scale: int = field(kw_only=True, converter=int)
 
 
