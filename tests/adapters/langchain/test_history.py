@@ -127,7 +127,7 @@ def test_two_sessions_remember_their_own_chats() -> None:
     def ask(session: str, question: str) -> str:
         repository.append(session, [UserMessage(question)])
         answer = chain.call(Prompt(stored.message for stored in repository.read(session)))
-        repository.append(session, [answer.result.message])
+        repository.append(session, [answer.result.output])
         return str(answer.text)
 
     assert [ask("a", "one"), ask("b", "two"), ask("a", "three"), ask("a", "four")] == [f"answer {n}" for n in range(4)]
