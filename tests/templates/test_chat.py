@@ -304,3 +304,12 @@ def test_chats_with_examples_hash() -> None:
     )
 
     assert hash(first) == hash(second)
+
+
+def test_deeply_nested_chats_end_in_an_error() -> None:
+    chat = CHAT
+    for _ in range(3000):
+        chat = ChatPromptTemplate([chat])
+
+    with pytest.raises(TemplateError, match="nest too deep"):
+        chat.create({"tone": "kind", "q": "x"})

@@ -148,3 +148,9 @@ class Last:
 
 def test_an_application_selects_as_it_likes() -> None:
     assert FewShotExamples(WORDS, "{word}", selector=Last()).render() == "tall"
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, True], ids=repr)
+def test_a_count_is_checked(count: Any) -> None:
+    with pytest.raises(TemplateError, match="count"):
+        ScoreSelector(lambda example, model: 1, count)

@@ -313,6 +313,13 @@ def test_nested_templates_are_filled_in_with_the_same_model() -> None:
     assert outer.render({"greeting": "Hi", "inner": "plain"}) == "Hi plain"
 
 
+def test_a_nested_template_is_no_value_of_its_own_placeholder() -> None:
+    template = PromptTemplate("{a}").partial({"a": PromptTemplate("[{a}]")})
+
+    with pytest.raises(MissingVariablesError, match="'a'"):
+        template.render()
+
+
 def test_deeply_nested_templates_end_in_an_error() -> None:
     template = PromptTemplate("{x}")
     for _ in range(5000):

@@ -198,7 +198,10 @@ class BasePromptTemplate(ABC, Nestable):
         own = self._given
         values = laid_over(own, model)
         nested = [name for name, value in own.items() if isinstance(value, Nestable) and values[name] is value]
-        return {**values, **{name: own[name].render(values) for name in nested}} if nested else values
+        if not nested:
+            return values
+        rest = {name: value for name, value in values.items() if name not in nested}  # a template is no value
+        return {**rest, **{name: own[name].render(rest) for name in nested}}
 
     def render(self, model: Variables | None = None) -> str:
         """Fill in the template.

@@ -183,7 +183,7 @@ class ChatPromptTemplate(Value):
                 other = _FOREIGN_ROLES.get(part[0], "one of system, user, assistant")
                 raise TemplateError(f"part {index} has the unknown role {part[0]!r}; write {other!r}")
             return kind(part[1], renderer=self.renderer, template_name=self.template_name)
-        if hasattr(part, "create_messages") and hasattr(part, "variables"):
+        if hasattr(type(part), "create_messages") and hasattr(type(part), "variables"):
             return part
         if hasattr(part, "message_type"):
             return check_message(part, f"part {index}")
@@ -236,6 +236,8 @@ class ChatPromptTemplate(Value):
         except TemplateError as error:
             error.named(self.template_name)
             raise
+        except RecursionError:
+            raise TemplateError("chat templates nest too deep", template_name=self.template_name) from None
         return tuple(messages)
 
     def _all_missing(self, error: MissingVariablesError, given: Variables) -> MissingVariablesError:

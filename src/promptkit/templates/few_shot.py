@@ -121,6 +121,10 @@ class ScoreSelector(Value):
     score: Callable[[Any, Mapping[str, Any]], float]
     count: int
 
+    def __attrs_post_init__(self) -> None:
+        if type(self.count) is not int or self.count < 0:
+            raise TemplateError(f"ScoreSelector.count must be an int of at least 0, not {shown(self.count)}")
+
     def select(self, examples: Sequence[Example], model: Mapping[str, Any]) -> list[Example]:
         """Give the best examples."""
         scores = [self.score(example.given, model) for example in examples]
