@@ -537,6 +537,21 @@ class Marked(Text):
 
 
 @frozen
+class Timed(ToolCall):
+    seconds: int = 0
+
+
+@frozen
+class Sourced(ToolResponse):
+    source: str = ""
+
+
+@frozen
+class Costly(ChatOptions):
+    price: int = 0
+
+
+@frozen
 class Named(Prompt):
     title: str = ""
 
@@ -571,11 +586,33 @@ def broken() -> Iterator[Any]:
         ([UserMessage("a"), "b"], "messages[1]", "message must be a message, not 'b'"),
         (broken(), "", "^messages cannot be read: OSError: the disk is gone$"),
         (Named("hi", title="t"), "", "message must be a message, not "),
-        (UserMessage(["a", Marked("b", mark="m")]), "content[1]", "a part of your own class cannot be stored: Marked"),
+        (UserMessage(["a", Marked("b", mark="m")]), "content[1]", "only messages can be stored, not Marked"),
+        (
+            AssistantMessage(tool_calls=[CALL, Timed("c", "f", arguments="{ }")]),
+            "tool_calls[1]",
+            "only messages can be stored",
+        ),
+        (ToolResponseMessage(Sourced("c", "f", content="x")), "responses[0]", "only messages can be stored"),
+        (Prompt("hi", Costly(seed=1)), "options", "only messages can be stored, not Costly"),
         (Prompt([UserMessage("a"), Note(None)]), "messages[1]", "content must hold"),
-        (ChatResponse(Generation(AssistantMessage([Marked("b"), "c"]))), "results[0].output.content[0]", "own class"),
+        (ChatResponse(Generation(AssistantMessage([Marked("b"), "c"]))), "results[0].output.content[0]", "not Marked"),
     ],
-    ids=["none", "int", "text", "dict", "dicts", "texts", "broken", "prompt", "part", "own message", "output"],
+    ids=[
+        "none",
+        "int",
+        "text",
+        "dict",
+        "dicts",
+        "texts",
+        "broken",
+        "prompt",
+        "part",
+        "call",
+        "response",
+        "options",
+        "own message",
+        "output",
+    ],
 )
 def test_what_cannot_be_stored_is_named_by_its_path(value: Any, path: str, words: str) -> None:
     with pytest.raises(SerializationError, match=words) as caught:

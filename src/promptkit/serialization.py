@@ -154,6 +154,8 @@ class _Kind:
         return self._fill({}, value)
 
     def _fill(self, data: dict[str, Any], value: Any) -> dict[str, Any]:
+        if type(value) is not self.cls:
+            raise SerializationError(f"of your own classes only messages can be stored, not {shown(value)}")
         for name, item, default in zip(self._names, self._get(value), self._defaults, strict=True):
             if item is not default and item != default:
                 write = self._writes.get(name)
@@ -234,10 +236,7 @@ def _read_arguments(data: Any) -> Any:
 
 
 def _write_part(part: Any) -> dict[str, Any]:
-    kind = _PARTS_BY_CLASS.get(type(part))
-    if kind is None:
-        raise SerializationError(f"a part of your own class cannot be stored: {shown(part)}")
-    return kind.write(part)
+    return _PARTS_BY_CLASS.get(type(part), _PARTS[0]).write(part)
 
 
 def _write_message(message: Any) -> dict[str, Any]:
@@ -249,18 +248,23 @@ def _write_message(message: Any) -> dict[str, Any]:
         except PromptError as error:
             raise SerializationError(str(error)) from error
     if message.metadata is EMPTY and message.name is None and message.id is None:
-        if kind is _TOOL:
-            return {"type": "tool", "responses": _json.each(_write_response, message.responses)}
         content = message.content
-        if type(content) is str and (kind is not _ASSISTANT or not (message.tool_calls or message.invalid_tool_calls)):
-            return {"type": kind.tag, "content": content}
-        if content is None and message.tool_calls and not message.invalid_tool_calls:
-            return {"type": "assistant", "tool_calls": _json.each(_write_call, message.tool_calls)}
+        try:
+            if kind is _TOOL:
+                return {"type": "tool", "responses": [_write_response(one) for one in message.responses]}
+            if type(content) is str and (
+                kind is not _ASSISTANT or message.tool_calls == message.invalid_tool_calls == ()
+            ):
+                return {"type": kind.tag, "content": content}
+            if content is None and message.tool_calls and not message.invalid_tool_calls:
+                return {"type": "assistant", "tool_calls": [_write_call(call) for call in message.tool_calls]}
+        except SerializationError:
+            pass  # raised again below, with its place
     return kind.write(message)
 
 
 def _write_call(call: ToolCall) -> dict[str, Any]:
-    if call.metadata is not EMPTY or call.arguments == "{}":
+    if call.metadata is not EMPTY or call.arguments == "{}" or type(call) is not ToolCall:
         return _CALL.write_untagged(call)
     return {"id": call.id, "name": call.name, "arguments": call.arguments}
 
@@ -268,7 +272,7 @@ def _write_call(call: ToolCall) -> dict[str, Any]:
 def _write_response(response: ToolResponse) -> dict[str, Any]:
     content = response.content
     plain = response.metadata is EMPTY and response.artifact is None and response.status == "success"
-    if plain and content and type(content) is str and response.name is not None:
+    if plain and content and type(content) is str and response.name is not None and type(response) is ToolResponse:
         return {"id": response.id, "name": response.name, "content": content}
     return _RESPONSE.write_untagged(response)
 
