@@ -317,6 +317,11 @@ class BrokenMapping(dict[str, object]):
         raise ArithmeticError("broken")
 
 
+class BrokenLength(list[object]):
+    def __len__(self) -> NoReturn:
+        raise ArithmeticError("broken")
+
+
 def endless() -> list[Any]:
     value: list[Any] = []
     value.append(value)
@@ -329,14 +334,15 @@ def endless() -> list[Any]:
         (Broken(), "ArithmeticError"),
         (b"bytes", "Decode it"),
         (BrokenList([1]), "ArithmeticError"),
+        (BrokenLength([1]), "ArithmeticError"),
         (endless(), "contains itself"),
         (10**5000, "cannot be printed"),
         ({"y": USER}, "'x.y.broken' raised ArithmeticError"),
     ],
-    ids=["str", "bytes", "iter", "endless", "huge", "property"],
+    ids=["str", "bytes", "iter", "len", "endless", "huge", "property"],
 )
 def test_a_value_that_cannot_be_printed_is_an_error_with_its_place(value: object, words: str) -> None:
-    source = "a\n {x.y.broken}" if isinstance(value, dict) else "a\n {x}"
+    source = "a\n {x.y.broken}" if isinstance(value, dict) else "a\n {if(x)}{x}{endif}"
 
     with pytest.raises(TemplateError, match=words) as caught:
         render(source, {"x": value})

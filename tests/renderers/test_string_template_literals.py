@@ -144,6 +144,11 @@ def test_long_soup_of_tags_is_refused_in_linear_time(piece: str) -> None:
         literal.compile(piece * 5_000)
 
 
+def test_a_tag_that_fails_behind_its_body_is_not_read_again() -> None:
+    with pytest.raises(TemplateSyntaxError, match="found 'junk'"):
+        literal.compile("{x:{y|" * 40 + "a" + "} junk}" * 40)
+
+
 # -- bug reports of other projects (`syntax: single-brace`): one of the two ways gives an allowed answer, the other that
 # one or an error
 

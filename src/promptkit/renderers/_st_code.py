@@ -203,7 +203,7 @@ class Code(ABC):
 
             return one
         steps = [
-            (index, step, None) if isinstance(step, str) else (index, "", self.value(step, scope))
+            (index, step, None) if isinstance(step, str) else (index, "", self.value(step, scope, lenient=lenient))
             for index, (step, _) in enumerate(node.path)
         ]
 
@@ -225,12 +225,12 @@ class Code(ABC):
         lenient = lenient or self.rules.blank
         root = node.owner.name if isinstance(node.owner, Name) and node.owner.name not in scope.names else None
         owner = self.source[node.start : node.path[0][1]].rstrip(" \t\r\n.")
-        labels = [owner]
-        for step, _ in node.path:
-            labels.append(f"{labels[-1]}.{step}" if isinstance(step, str) else f"{labels[-1]}.(…)")
+
+        def label(index: int, name: object) -> str:
+            steps = [step if isinstance(step, str) else "(…)" for step, _ in node.path[:index]]
+            return ".".join([owner, *steps, f"{name!s:.80}"])
 
         def read(run: Any, base: object, name: object, index: int) -> Any:
-            label = f"{labels[index]}.{name}"
             offset = node.path[index][1]
             try:
                 found = look_up(base, name)
@@ -239,25 +239,21 @@ class Code(ABC):
             except Exception as error:
                 if self.rules.compat:
                     return ABSENT
-                message = f"Reading the property {label!r} raised {type(error).__name__}."
+                message = f"Reading the property {label(index, name)!r} raised {type(error).__name__}."
                 raise fault(TemplateError, message, self.source, offset) from error
             if found is DENIED:
-                message = f"The property {label!r} is not for templates: they read data, never private or inner things."
+                message = f"The property {label(index, name)!r} is not for templates: they read data, nothing inner."
                 raise fault(UnsafeTemplateError, message, self.source, offset)
             if found is ABSENT and not lenient:
-                self._miss(run, label, offset, base, name, root)
+                if not isinstance(run, Variables):
+                    raise Retry
+                if self.rules.keep:
+                    raise Keep
+                if base is not None or root not in run.absent:
+                    run.miss(label(index, name), offset, base, name)
             return found
 
         return read
-
-    def _miss(self, run: Any, label: str, offset: int, base: object, name: object, root: str | None) -> None:
-        if not isinstance(run, Variables):
-            raise Retry
-        if base is None and root in run.absent:
-            return
-        if self.rules.keep:
-            raise Keep
-        run.miss(label, offset, base, name)
 
     # Bodies
 

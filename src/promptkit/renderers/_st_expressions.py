@@ -69,6 +69,8 @@ class ExpressionParser(ABC):
         self.literal = literal
         self.lexer = Lexer(source, start, end, compat=compat, literal=literal)
         self.depth = 0
+        self.bodies = 0
+        """How many bodies were read: a tag that has one is meant as a tag, whatever is wrong with it."""
         self.in_body = False
 
     @abstractmethod
@@ -144,15 +146,13 @@ class ExpressionParser(ABC):
                 "The names of a body must differ from each other, and from 'i' and 'i0'.", token.start, fatal=True
             )
         self._deepen(token.start)
+        self.bodies += 1
         outer = self.in_body, self.lexer.groups
         self.in_body, self.lexer.groups = True, []
         template, stop = self._elements()
         if stop.kind != "close":
-            problem = (
-                "This body is never closed. Write '}'."
-                if stop.kind == "end"
-                else f"This body has {stop.kind!r} without if."
-            )
+            ended = stop.kind == "end"
+            problem = "This body is never closed. Write '}'." if ended else f"This body has {stop.kind!r} without if."
             raise self._error(problem, token.start)
         self.in_body, self.lexer.groups = outer
         self.depth -= 1

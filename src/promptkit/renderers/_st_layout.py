@@ -117,9 +117,11 @@ class Layout(Code):
 
     def _if(self, node: If, scope: Scope) -> tuple[Op, str]:
         branches = []
-        for test, template in node.branches:
-            ops, before = self._block(template, scope, _OTHER)
-            branches.append((self.test(test, scope), ops, before if test is node.branches[-1].test else _OTHER))
+        for branch in node.branches:
+            ops, before = self._block(branch.template, scope, _OTHER)
+            # StringTemplate jumps from the end of a branch to the end of the if, but not from the last one.
+            before = before if branch is node.branches[-1] else _OTHER
+            branches.append((self.test(branch.test, scope), ops, before))
 
         def choose(run: Rendering) -> None:
             run.follows_newline = False
@@ -132,7 +134,8 @@ class Layout(Code):
                     return
 
         used = [branch.test for branch in node.branches]
-        return self._kept(choose, node, used, scope), _OTHER if branches[-1][2] is _OTHER else _IF
+        op = self._kept(self._placed(choose, node.start), node, used, scope)
+        return op, _OTHER if branches[-1][2] is _OTHER else _IF
 
     def _kept(self, op: Op, node: Tag | If, used: list[Expression], scope: Scope) -> Op:
         """Let a tag stay as it is written when a name or property that it uses itself is missing."""
@@ -159,7 +162,7 @@ class Layout(Code):
         def placed(run: Rendering) -> None:
             try:
                 op(run)
-            except (Cut, Keep):
+            except (Cut, Keep, RecursionError):
                 raise
             except TemplateError as error:
                 if error.line is None:

@@ -35,7 +35,7 @@ class TagError(Exception):
 
 
 class Piece(NamedTuple):
-    """Hold what stands outside a tag: ``text``, ``newline``, ``indent``, ``comment``, ``open``, ``close`` or ``end``."""
+    """Hold what stands outside a tag: ``text``, ``newline``, ``comment``, ``open``, ``close`` or ``end``."""
 
     kind: str
     text: str
@@ -79,6 +79,17 @@ class Lexer:
         self._in_body = re.compile(f"[^{stops}}}{{]+" if literal else f"[^{stops}}}]+")
         self._uncommented = len(source)
 
+    def indent(self) -> str:
+        """Read the white space that begins a line; what ends the source is text instead."""
+        source, at = self.source, self.position
+        if source[at : at + 1] not in (" ", "\t") or (at and source[at - 1] != "\n"):
+            return ""
+        end = self._skip_blank_of_line(at)
+        if end == len(source):
+            return ""
+        self.position = end
+        return source[at:end]
+
     def piece(self, *, in_body: bool) -> Piece:
         """Read the next piece of text."""
         while True:
@@ -91,9 +102,6 @@ class Lexer:
         if at >= len(source):
             return Piece("end", "", at)
         char = source[at]
-        if char in " \t" and (at == 0 or source[at - 1] == "\n") and (blank := _INDENT.match(source, at)):
-            self.position = blank.end()
-            return Piece("indent" if self.position < len(source) else "text", blank[0], at)
         if char == self.start:
             return self._open(at)
         if char == "\n" or (char == "\r" and self.compat):

@@ -24,6 +24,7 @@ __all__ = [
     "Name",
     "Newline",
     "Not",
+    "Piece",
     "Tag",
     "Template",
     "Text",
@@ -57,7 +58,7 @@ class Indented(NamedTuple):
     """Hold white space at the start of a line with the one element that it indents."""
 
     indent: str
-    element: Text | Newline | Tag | If | None
+    element: Piece | None
 
 
 class Tag(NamedTuple):
@@ -159,7 +160,8 @@ class Logic(NamedTuple):
     values: tuple[Expression, ...]
 
 
-Element = Text | Newline | Indented | Tag | If
+Piece = Text | Newline | Tag | If
+Element = Piece | Indented
 Template = tuple[Element, ...]
 Expression = Name | Literal | Member | Call | Include | ToText | Items | Body | Map | Not | Logic
 

@@ -19,6 +19,7 @@ from promptkit.renderers._st_nodes import (
     Member,
     Name,
     Newline,
+    Piece,
     Tag,
     Template,
     Text,
@@ -34,6 +35,12 @@ class Syntax(NamedTuple):
     source: str
     template: Template
     literals: tuple[str, ...]
+
+
+class _Comment(NamedTuple):
+    """Mark a comment, which may take its line along."""
+
+    start: int
 
 
 class Parser(ExpressionParser):
@@ -64,69 +71,60 @@ class Parser(ExpressionParser):
     # Elements
 
     def _elements(self) -> tuple[Template, Stop]:
-        """Parse up to the end of the source, of the body or of the branch."""
         elements: list[Element] = []
         while True:
-            indent = ""
-            try:
-                piece = self.lexer.piece(in_body=self.in_body)
-                begin = piece.start
-                if piece.kind == "indent":
-                    indent = piece.text
-                    piece = self.lexer.piece(in_body=self.in_body)
-                at = piece.start
-            except TagError as problem:
-                at = self.lexer.position
-                found: Element | Stop | None = self._recover(at, problem)
-            else:
-                if piece.kind in ("end", "close"):
-                    return tuple(elements), Stop(piece.kind, at)
-                if piece.kind == "open":
-                    found = self._tag_or_text(at)
-                elif piece.kind == "comment":
-                    if self._ends_comment_line(begin):
-                        continue
-                    found = None
-                else:
-                    found = Newline(at) if piece.kind == "newline" else Text(piece.text)
+            indent = self.lexer.indent()
+            found = self._piece()
             if isinstance(found, Stop):
                 return tuple(elements), found
-            if isinstance(found, If):
-                indent = indent if self._indents_branch(found) else ""
-            if indent and not isinstance(found, Indented):
-                elements.append(Indented(indent, found))
-            elif found is not None:
+            if isinstance(found, _Comment):
+                if self._fills_line(found, indent):
+                    self.lexer.piece(in_body=self.in_body)
+                elif indent:
+                    elements.append(Indented(indent, None))
+            elif not indent or (isinstance(found, If) and self._at_newline(found.body_start)):
                 elements.append(found)
+            else:
+                elements.append(Indented(indent, found))
 
-    def _ends_comment_line(self, begin: int) -> bool:
-        """Consume the newline behind a comment that stands alone on its line, and say whether it does."""
-        at = self.lexer.position
-        if begin and self.source[begin - 1] != "\n":
-            return False
-        if not self._at_newline(at):
-            return False
-        self.lexer.piece(in_body=self.in_body)
-        return True
+    def _piece(self) -> Piece | _Comment | Stop:
+        try:
+            piece = self.lexer.piece(in_body=self.in_body)
+        except TagError as problem:
+            return self._recover(self.lexer.position, problem)
+        match piece.kind:
+            case "text":
+                return Text(piece.text)
+            case "newline":
+                return Newline(piece.start)
+            case "open":
+                return self._tag_or_text(piece.start)
+            case "comment":
+                return _Comment(piece.start)
+        return Stop(piece.kind, piece.start)
+
+    def _fills_line(self, comment: _Comment, indent: str) -> bool:
+        """Say whether a comment stands alone on its line, which then goes with it."""
+        begins = indent or comment.start == 0 or self.source[comment.start - 1] == "\n"
+        return bool(begins) and self._at_newline(self.lexer.position)
 
     def _at_newline(self, at: int) -> bool:
         char = self.source[at : at + 1]
         return char == "\n" or (char == "\r" and self.compat)
 
-    def _indents_branch(self, found: If) -> bool:
-        return not self._at_newline(found.body_start)
-
     # Tags
 
-    def _tag_or_text(self, at: int) -> Element | Stop:
+    def _tag_or_text(self, at: int) -> Piece | Stop:
         if (plain := self._plain_tag.match(self.source, at)) and (tag := self._plain(plain)):
             return tag
         if self.groups and (doubled := self.groups.doubled(at)):
             return doubled
-        depth = self.depth
+        depth, bodies = self.depth, self.bodies
         try:
             return self._tag(at)
         except TagError as problem:
             self.depth = depth
+            problem.fatal = problem.fatal or self.bodies > bodies
             return self._recover(at, problem)
 
     def _plain(self, found: re.Match[str]) -> Tag | None:
@@ -148,7 +146,7 @@ class Parser(ExpressionParser):
         self.lexer.position = found.end()
         return Tag(value, (), found.start(), found.end())
 
-    def _recover(self, at: int, problem: TagError) -> Element:
+    def _recover(self, at: int, problem: TagError) -> Text:
         """Take a delimiter that opens no tag as text, or say what is wrong with the tag."""
         text = None if self.groups is None or problem.fatal else self.groups.text_at(at)
         if text is None:
@@ -160,7 +158,7 @@ class Parser(ExpressionParser):
         text = f" To print {self.start!r} itself, write '\\{self.start}' in the template"
         return f"{text}." if self.groups else f"{text}, or take such groups as text with literal_braces=True."
 
-    def _tag(self, at: int) -> Element | Stop:
+    def _tag(self, at: int) -> Piece | Stop:
         token = self.lexer.peek()
         if token.kind == "name" and token.text in DIRECTIVES:
             return self._directive(at)
@@ -176,7 +174,7 @@ class Parser(ExpressionParser):
         if isinstance(first, Literal) and isinstance(first.value, str):
             raise TagError(f"The string {first.value!r:.60} alone in a tag would print without its delimiters.", at)
 
-    def _directive(self, at: int) -> Element | Stop:
+    def _directive(self, at: int) -> Piece | Stop:
         kind = self.lexer.token().text
         test = None
         if kind in ("if", "elseif"):

@@ -119,6 +119,7 @@ class StringTemplateRenderer(Value, TemplateRenderer):
     ``{if(name)}…{else}…{endif}`` or the call of a function as in ``{first(names)}``; ``\{`` prints a brace.
     A line whose tags all print nothing vanishes, and the later lines of a value get the indent of its tag. Values are
     printed as they are, never parsed. Where StringTemplate drops text or stops without a word this renderer raises.
+    A template nests at most 50 levels deep; how much its loops print is bounded only by the values.
     The renderer is a value: it compares, hashes and pickles by its options.
 
     Args:
