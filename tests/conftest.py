@@ -36,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("soak")
 
 
+@pytest.hookimpl(trylast=True)  # Hypothesis marks its tests in the same hook
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of the lane: campaigns and property tests for `--soak`, else all but campaigns."""
     lane: list[pytest.Item] = []
