@@ -42,7 +42,21 @@ def json_values(text: SearchStrategy[str]) -> SearchStrategy[Any]:
 
 def mappings(values: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
     """A small mapping; its keys are those that stand in messages, and any."""
-    return st.dictionaries(st.sampled_from(("k", "type", "id", "text", "index")) | plain_texts(), values, max_size=2)
+    known = (
+        "k",
+        "type",
+        "id",
+        "text",
+        "index",
+        "langchain",
+        "promptkit",
+        "role",
+        "value",
+        "extras",
+        "metadata",
+        "no_id",
+    )
+    return st.dictionaries(st.sampled_from(known) | plain_texts(), values, max_size=2)
 
 
 def blocks(text: SearchStrategy[str], *, foreign: bool = True) -> SearchStrategy[dict[str, Any]]:

@@ -124,7 +124,7 @@ def _results(message: ToolResponseMessage, path: str, losses: Losses, *, joins: 
     shared = {"name": message.name, "metadata": message.metadata or None}
     facts: dict[str, Any] = {key: value for key, value in shared.items() if value is not None}
     if joins:
-        losses.append(Loss(path, "split", "two messages of results that follow each other are read as one"))
+        losses.append(Loss(path, "spelling", "two messages of results that follow each other are read as one"))
         losses.extend(Loss(f"{path}.{key}", "metadata", f"it is read as one, without its {key}") for key in facts)
         facts = {}
     written: list[BaseMessage] = []

@@ -38,7 +38,7 @@ __all__ = [
     "to_prompt_value",
 ]
 
-_HARMLESS = NOTES | {"options", "split"}
+_HARMLESS = NOTES | {"options"}
 
 
 def report(found: Losses, losses: Losses | None) -> None:

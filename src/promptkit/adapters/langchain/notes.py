@@ -48,8 +48,6 @@ def pack(notes: Notes, allowed: frozenset[str] = frozenset()) -> FrozenDict:
     """
     flat = notes.response_metadata
     own: dict[str, Any] = {}
-    if unpack(flat, allowed).response_metadata != flat or (notes.role is not None and "role" in flat):
-        own["response_metadata"], flat = flat, EMPTY
     if notes.additional_kwargs:
         own["additional_kwargs"] = notes.additional_kwargs
     if notes.usage_metadata is not None:
@@ -58,6 +56,9 @@ def pack(notes: Notes, allowed: frozenset[str] = frozenset()) -> FrozenDict:
         own["type"] = "function"
     if notes.id is not None:
         own["id"] = notes.id
+    taken = (VENDOR in flat and own) or ("role" in flat and notes.role is not None)
+    if taken or unpack(flat, allowed).response_metadata != flat:
+        own["response_metadata"], flat = flat, EMPTY
     role = {} if notes.role is None else {"role": notes.role}
     return freeze_mapping({**flat, **({VENDOR: own} if own else {}), **role})
 
