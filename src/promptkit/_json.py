@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from functools import cache
+from typing import Any, NamedTuple, NoReturn
 
 from promptkit.errors import SerializationError
 
@@ -16,10 +15,22 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-# Built once: a call of `json.dumps` or `json.loads` with options builds its encoder or decoder anew.
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-_encode_ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+class _Codec(NamedTuple):
+    encode: Callable[[Any], str]
+    encode_ascii: Callable[[Any], str]
+    decode: Callable[[str], Any]
+
+
+@cache
+def _codec() -> _Codec:
+    """Build the coders at their first use; `json.dumps` and `json.loads` with options would build them at each."""
+    from json import JSONDecoder, JSONEncoder
+
+    return _Codec(
+        JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode,
+        JSONEncoder(separators=(",", ":"), allow_nan=False).encode,
+        JSONDecoder(parse_constant=_refuse_constant).decode,
+    )
 
 
 def dumps(value: object) -> str:
@@ -32,11 +43,11 @@ def dumps(value: object) -> str:
         TypeError: It holds what JSON has no form for.
     """
     try:
-        text = _encode(value)
+        text = _codec().encode(value)
         if not text.isascii():
             text.encode()
     except UnicodeEncodeError:
-        return _encode_ascii(value)
+        return _codec().encode_ascii(value)
     except RecursionError:
         raise ValueError("the value nests too deep for JSON") from None
     return text
@@ -49,7 +60,7 @@ def loads(text: str | bytes) -> Any:
         ValueError: It is not JSON or not UTF-8, or nests too deep to be read.
     """
     try:
-        return _decode(text if isinstance(text, str) else text.decode())
+        return _codec().decode(text if isinstance(text, str) else text.decode())
     except RecursionError:
         raise ValueError("the JSON text nests too deep to be read") from None
 
@@ -72,6 +83,8 @@ def each(change: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
 
 def write_bytes(value: bytes) -> str:
     """Write bytes as base64 text."""
+    from base64 import b64encode
+
     return b64encode(value).decode("ascii")
 
 
@@ -81,6 +94,8 @@ def read_bytes(value: Any) -> bytes:
     Raises:
         SerializationError: It is none.
     """
+    from base64 import b64decode
+
     try:
         return b64decode(value, validate=True)
     except (TypeError, ValueError) as error:
