@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from promptkit import (
     MemoryStoreError,
     MessageType,
     PromptError,
+    SerializationError,
     SystemMessage,
     UserMessage,
 )
@@ -285,6 +288,34 @@ def test_an_id_with_other_content_is_refused(repository: Form, other: BuiltinMes
 def test_an_id_with_two_contents_in_one_append_is_refused(repository: Form) -> None:
     with pytest.raises(MemoryStoreError, match="'m1'"):
         repository.append("c1", [UserMessage("q", id="m1"), UserMessage("r", id="m1")])
+    assert repository.conversation_ids() == ()
+
+
+def test_the_same_turn_from_many_threads_is_stored_once(open_store: Callable[[], BaseRepository]) -> None:
+    with open_store() as repository:
+        repository.count("c0")
+        for number in range(10):
+            turn: list[BuiltinMessage] = [UserMessage("q", id="m1"), AssistantMessage("a", id="m2")]
+            start = threading.Barrier(6)
+
+            def write(name: str, turn: list[BuiltinMessage], start: threading.Barrier) -> tuple[int, ...]:
+                start.wait()
+                return repository.append(name, turn)
+
+            with ThreadPoolExecutor(6) as pool:
+                written = [pool.submit(write, f"c{number}", turn, start) for _ in range(6)]
+            assert {each.result() for each in written} == {(1, 2)}
+            assert repository.count(f"c{number}") == 2
+
+
+def test_a_message_that_json_cannot_hold_is_refused_with_its_place(store: str, repository: Form) -> None:
+    if store == "memory":
+        return  # it keeps the message itself
+    bad = UserMessage("x", metadata={"emoji": ["\ud83d" + "\ude42"]})  # JSON would join the two
+    with pytest.raises(SerializationError) as caught:
+        repository.append("c1", [UserMessage("a"), bad])
+    assert caught.value.path == "messages[1].metadata.emoji[0]"
+    assert str(caught.value).count("messages[1]") == 1
     assert repository.conversation_ids() == ()
 
 
