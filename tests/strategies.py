@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from promptkit._frozen import shown
 from promptkit.content import Content, Media, Opaque, Part, Reasoning, Text, freeze_content
 from promptkit.messages import (
     AssistantMessage,
@@ -28,6 +30,11 @@ HOSTILE_TEXTS = (
     "", " ", "\n", "\x00", "None", "null", "{name}", "{{x}}", "Human: hi", "</user>", "<&\"'>", "\ud83e", "🦄",
     "שלום \u202etxet", "e\u0301", "你好，世界", "$bytes", "$map", "a" * 300,
 )  # fmt: skip
+
+
+def label(value: object) -> str:
+    """Name a case by its value; the same in every process, as test runners in parallel need it."""
+    return re.sub(r" at 0x\w+", "", shown(value))
 
 
 def texts() -> SearchStrategy[str]:

@@ -57,7 +57,7 @@ def test_content_has_one_form(content: Content) -> None:
         (iter(["a", Media(PNG)]), (Text("a"), Media(PNG))),
         ([], ()),
     ],
-    ids=str,
+    ids=strategies.label,
 )
 def test_content_is_text_or_parts(given_content: Any, content: Content) -> None:
     found = freeze_content(given_content)
@@ -89,7 +89,7 @@ def itself() -> list[Any]:
         (itself(), r"^content\[0\] is no "),
         (broken(), "^content cannot be read: OSError: the disk is gone$"),
     ],
-    ids=repr,
+    ids=strategies.label,
 )
 def test_what_is_no_content_is_refused(content: Any, words: str) -> None:
     with pytest.raises(PromptError, match=words):

@@ -160,7 +160,7 @@ def test_subclasses_and_buffers_become_plain() -> None:
         (Raising(), "^metadata cannot be read: OSError: the disk is gone$"),
         ({"a": Raising()}, r"^metadata\.a cannot be read: OSError: the disk is gone$"),
     ],
-    ids=shown,
+    ids=strategies.label,
 )
 def test_what_is_no_json_value_is_refused_by_its_path(value: Any, words: str) -> None:
     with pytest.raises(PromptError, match=words):

@@ -11,7 +11,6 @@ from attrs import fields
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptkit._frozen import shown
 from promptkit.errors import PromptError
 from promptkit.options import NO_OPTIONS, UNSET, ChatOptions, ToolDefinition
 from tests import strategies
@@ -156,7 +155,7 @@ def test_numbers_become_plain() -> None:
         ({"removed": ["temprature"]}, "^removed names no option of ChatOptions: 'temprature'$"),
         ({"removed": 5}, "^removed must hold str objects, not 5$"),
     ],
-    ids=shown,
+    ids=strategies.label,
 )
 def test_wrong_options_are_refused_by_name(given_options: dict[str, Any], words: str) -> None:
     with pytest.raises(PromptError, match=words):

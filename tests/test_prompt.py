@@ -64,7 +64,7 @@ def test_prompts_are_values(prompt: Prompt) -> None:
         (iter([SYSTEM, USER]), (SYSTEM, USER)),
         ([], ()),
     ],
-    ids=str,
+    ids=strategies.label,
 )
 def test_a_prompt_is_built_from_text_message_or_messages(source: Any, messages: tuple[Message, ...]) -> None:
     prompt = Prompt(source)
@@ -99,7 +99,7 @@ def test_a_message_of_another_class_is_kept() -> None:
         (Prompt("hi", ChatOptions(seed=1)), "^messages of a Prompt must not be a Prompt, whose options would be lost"),
         (broken(), "^messages cannot be read: OSError: the disk is gone$"),
     ],
-    ids=str,
+    ids=strategies.label,
 )
 def test_what_is_no_message_is_refused(source: Any, words: str) -> None:
     with pytest.raises(PromptError, match=words):
