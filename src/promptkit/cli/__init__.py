@@ -35,6 +35,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # Nobody reads on: say nothing more, also not when the interpreter flushes at its end.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 0
     return 0
