@@ -7,6 +7,9 @@ from itertools import count
 
 from promptkit.memory._arguments import ForkSafeLock
 from promptkit.memory._clients import Clients
+from promptkit.memory.postgres import PostgresChatMemoryRepository
+from promptkit.memory.redis import RedisChatMemoryRepository
+from promptkit.memory.sqlite import SQLiteChatMemoryRepository
 
 
 def test_a_lock_that_the_parent_held_is_open_in_a_child() -> None:
@@ -50,3 +53,17 @@ def test_a_client_is_given_away_once() -> None:
         return [clients.atake(), clients.aget(), clients.atake(), clients.atake()]
 
     assert asyncio.run(story()) == [None, 7, 7, None]
+
+
+def test_stores_show_where_they_are_but_no_password() -> None:
+    stores = (
+        SQLiteChatMemoryRepository("/chats.db", durable=True),
+        PostgresChatMemoryRepository("postgresql://ada:secret@host/chats", max_connections=3),
+        RedisChatMemoryRepository("redis://ada:secret@host", prefix="p", ttl=5),
+    )
+
+    assert [*map(repr, stores)] == [
+        "SQLiteChatMemoryRepository('/chats.db', durable=True, timeout=30.0)",
+        "PostgresChatMemoryRepository(max_connections=3, timeout=30.0)",
+        "RedisChatMemoryRepository(prefix='p', ttl=5)",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -205,6 +206,24 @@ def test_more_callers_than_connections_wait_their_turn(server: Server, name: str
             return await repository.acount(name)
 
     assert asyncio.run(story()) == 50
+
+
+def test_a_cancelled_call_leaves_no_answer_for_another(server: Server, name: str) -> None:
+    repository = connected(server, server.socket)
+    chance = random.Random(0)
+
+    async def story() -> None:
+        async with repository:
+            await repository.aappend(f"{name} long", [UserMessage("long " * 200) for _ in range(200)])
+            await repository.aappend(f"{name} short", UserMessage("short"))
+            for _ in range(60):
+                task = asyncio.create_task(repository.alast(f"{name} long", 200))
+                await asyncio.sleep(chance.uniform(0, 0.006))
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                assert [each.message.content for each in await repository.alast(f"{name} short", 1)] == ["short"]
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize("package", ["psycopg", "psycopg_pool", "redis"])

@@ -154,12 +154,13 @@ class PostgresChatMemoryRepository(BaseRepository):
         """
         psycopg = _psycopg()
         try:
-            psycopg.conninfo.conninfo_to_dict(self._conninfo)
+            given = psycopg.conninfo.conninfo_to_dict(self._conninfo)
         except psycopg.ProgrammingError:  # it quotes what it cannot read, perhaps a password
             raise MemoryStoreError(
                 "conninfo says no PostgreSQL server; write 'postgresql://user@host/database' or 'host=… dbname=…'"
             ) from None
-        with psycopg.connect(self._conninfo, **self._settings) as connection:
+        patience = {"connect_timeout": max(2, round(self._timeout))}
+        with psycopg.connect(**(patience | given | self._settings)) as connection:
             if _version(connection) < len(_MIGRATIONS):
                 with connection.transaction():
                     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))

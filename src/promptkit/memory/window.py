@@ -123,14 +123,15 @@ class _WindowChatMemory:
         wanted = self._most
         while (force := self._in_force((yield _Ask(0, wanted)), wanted)) is None:
             wanted *= 2
-        known: list[Message] = [stored.message for stored in force]
+        known = {_bare(stored.message) for stored in force}
         fresh: list[BuiltinMessage] = []
         for system, group in groupby(batch, _is_system):
             messages = list(group)
             if system:
-                if all(_is_among(message, known) for message in messages):
+                given = set(map(_bare, messages))
+                if given <= known:
                     continue
-                known = [*(known if self._system == "all" else ()), *messages]
+                known = known | given if self._system == "all" else given
             fresh += messages
         return fresh
 
@@ -148,11 +149,10 @@ class _WindowChatMemory:
             if begin == 0 and len(system) >= wanted and system[0].sequence > 1:
                 return None
             system = system[max(begin, 0) :]
-        distinct: list[StoredMessage] = []
+        distinct: dict[BuiltinMessage, StoredMessage] = {}
         for each in system:
-            if not _is_among(each.message, [other.message for other in distinct]):
-                distinct.append(each)
-        return distinct
+            distinct.setdefault(_bare(each.message), each)
+        return list(distinct.values())
 
     def _viewing(self, conversation_id: str) -> _Steps[list[Message]]:
         """Ask for more and more until the window is known: until something does not fit, or there is no more."""
@@ -300,10 +300,9 @@ def _is_user(stored: StoredMessage) -> bool:
     return stored.message.message_type is MessageType.USER
 
 
-def _is_among(message: Message, others: Iterable[Message]) -> bool:
-    """Tell whether a message says the same as one of others; ids do not matter."""
-    bare = as_builtin(message).mutate(id=None)
-    return any(bare == as_builtin(other).mutate(id=None) for other in others)
+def _bare(message: Message) -> BuiltinMessage:
+    """Give what a message says: two that differ in nothing but their ids say the same."""
+    return as_builtin(message).mutate(id=None)
 
 
 def _placed(system: list[StoredMessage], kept: list[StoredMessage]) -> list[Message]:
