@@ -160,7 +160,8 @@ def _from_mapping(message: Mapping[str, Any], path: str) -> BaseMessage:
     if role is None or "content" not in rest:
         given = ", ".join(map(repr, message)) or "nothing"
         raise _refused(path, f"a dict of a message needs 'role' (or 'type') and 'content'; it has {given}")
-    return _of_role(role, rest.pop("content"), rest, path)
+    content = rest.pop("content")
+    return _of_role(role, "" if content is None or content in ([], ()) else content, rest, path)
 
 
 def _of_role(role: Any, content: Any, rest: dict[str, Any], path: str) -> BaseMessage:
@@ -181,8 +182,7 @@ def _of_role(role: Any, content: Any, rest: dict[str, Any], path: str) -> BaseMe
     if kind is RemoveMessage:
         given.pop("content", None)
         return _built(kind, {**given, "additional_kwargs": extra}, path)
-    empty = content is None or content in ([], ())
-    return _built(kind, {**given, "content": "" if empty else content, "additional_kwargs": extra}, path)
+    return _built(kind, {**given, "content": content, "additional_kwargs": extra}, path)
 
 
 def message_names(kind: type[BaseMessage]) -> tuple[str, ...]:
