@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -26,7 +25,7 @@ from langchain_core.prompts.structured import StructuredPrompt
 
 from promptkit.adapters.base import Loss, Losses
 from promptkit.adapters.langchain.core import from_core
-from promptkit.adapters.langchain.interop.templates import PromptkitMessages, PromptkitText
+from promptkit.adapters.langchain.interop.templates import ESCAPING, PromptkitMessages, PromptkitText
 from promptkit.adapters.langchain.native import from_messages
 from promptkit.adapters.langchain.notes import Notes, pack
 from promptkit.adapters.langchain.parts import VENDOR
@@ -57,8 +56,6 @@ _KINDS: Mapping[type, type[PromptTemplate]] = {
     AIMessagePromptTemplate: AssistantPromptTemplate,
     SystemMessagePromptTemplate: SystemPromptTemplate,
 }
-
-_ESCAPING = re.compile(r"\{\{(?![{&#^/!>=])")
 
 
 @frozen
@@ -106,7 +103,7 @@ def from_core_template(template: Any, losses: Losses) -> Any:
 def _source(template: Any, losses: Losses) -> tuple[str, TemplateRenderer]:
     """Give a text in promptkit's form of its language."""
     text, form = template.template, template.template_format
-    if form == "mustache" and _ESCAPING.search(text):
+    if form == "mustache" and ESCAPING.search(text):
         losses.append(
             Loss("template", "spelling", "{{name}} does not escape HTML: it prints what LangChain's {{{name}}} does")
         )

@@ -101,7 +101,8 @@ def from_langchain_core(value: Any, *, losses: Losses | None = None) -> Any:
     """Make an object of ours of one of langchain-core's.
 
     A message, a chunk, messages in order, a prompt value, or a template. Templates become templates of promptkit, in
-    the same language; they fill in values once, print ``None`` as nothing, and refuse to leave a variable out.
+    the same language; they fill in values once, print ``None`` as nothing, take an empty item of a mustache section for
+    an item, and refuse to leave a variable out.
 
     Args:
         value: What to turn.

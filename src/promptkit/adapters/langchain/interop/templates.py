@@ -38,7 +38,13 @@ from promptkit.templates.chat import ChatPromptTemplate, MessagesPlaceholder
 from promptkit.templates.few_shot import FewShotExamples
 from promptkit.templates.prompt_template import AssistantPromptTemplate, PromptTemplate, SystemPromptTemplate
 
-__all__ = ["PromptkitMessages", "PromptkitText", "as_runnable", "to_core_template"]
+__all__ = ["ESCAPING", "PromptkitMessages", "PromptkitText", "as_runnable", "to_core_template"]
+
+ESCAPING = re.compile(r"(?<!\{)\{\{(\s*[^\s{&#^/!>=}][^}]*)\}\}")
+"""A mustache tag whose value LangChain escapes as HTML, and promptkit does not."""
+
+_BEYOND = re.compile(r"\{\{\s*[>=]")
+"""A mustache tag that the two read differently: partials and other delimiters."""
 
 
 def _native(variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +104,7 @@ def to_core_template(template: Any, losses: Losses) -> Any:
     try:
         if isinstance(template, ChatPromptTemplate):
             return _chat(template, losses)
-        if type(template) is PromptTemplate and not template.message_metadata and template.message_name is None:
+        if _is_text(template):
             text = _text(template)
             names = list(template.variables)
             return PromptkitText(template=template, input_variables=names) if text is None else text
@@ -110,6 +116,12 @@ def to_core_template(template: Any, losses: Losses) -> Any:
         raise UnsupportedContentError(
             f"LangChain refuses the template: {error}", feature="variables", format=VENDOR
         ) from error
+
+
+def _is_text(template: Any) -> bool:
+    """Tell whether a template is no more than its text: a person's, with no parts, name or metadata."""
+    plain = type(template) is PromptTemplate and not isinstance(template.template, tuple)
+    return plain and not template.message_metadata and template.message_name is None
 
 
 def _part(part: Any, losses: Losses) -> Any:
@@ -174,8 +186,8 @@ def _text(template: PromptTemplate) -> CoreText | None:
         text, form = source.replace("{", "{{").replace("}", "}}"), "f-string"
     elif isinstance(renderer, JinjaRenderer) and renderer.mutate(print_objects=False) == JinjaRenderer():
         text, form = source + "\n" * source.endswith("\n"), "jinja2"  # LangChain's environment drops one
-    elif renderer == MustacheRenderer() and "{{=" not in source and ">" not in source:
-        text, form = re.sub(r"\{\{(?![{&#^/!>=])(.*?)\}\}", r"{{{\1}}}", source, flags=re.DOTALL), "mustache"
+    elif renderer == MustacheRenderer() and not _BEYOND.search(source):
+        text, form = ESCAPING.sub(r"{{{\1}}}", source), "mustache"
     else:
         return None
     names = [name for name in template.variables if name not in template.bound]
