@@ -232,6 +232,7 @@ def freeze(value: object, path: str = "", depth: int = 0) -> Any:
 
 
 _PLAIN = frozenset((str, bool, bytes, type(None)))
+_SCALARS = _PLAIN | {int, float}
 
 
 def _frozen_number(value: object, path: str) -> int | float:
@@ -254,7 +255,8 @@ def _frozen_items(items: Mapping[str, Any], path: str, depth: int) -> dict[str, 
         for key, value in items.items():
             if type(key) is not str:
                 key = exact_str(key, f"{_place(path)}: the key")  # noqa: PLW2901
-            if type(value) not in _PLAIN:
+            kind = type(value)
+            if kind not in _PLAIN and not (kind is int and -_HUGE < value < _HUGE):
                 value = freeze(value, f"{path}.{key}" if path else key, depth + 1)  # noqa: PLW2901
             frozen[key] = value
     except PromptError:
@@ -298,10 +300,10 @@ def thaw(value: Any) -> Any:
     >>> thaw(freeze({"a": (1, 2)}))
     {'a': [1, 2]}
     """
-    if isinstance(value, Mapping):
-        return {key: thaw(item) for key, item in value.items()}
+    if isinstance(value, _MAPPINGS):
+        return {key: item if type(item) in _SCALARS else thaw(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [thaw(item) for item in value]
+        return [item if type(item) in _SCALARS else thaw(item) for item in value]
     return value
 
 

@@ -14,7 +14,7 @@ from promptkit.adapters.langchain import (
     messages_from_dict,
     messages_to_dict,
 )
-from promptkit.adapters.langchain.convert import CLASSES
+from promptkit.adapters.langchain.stored import CLASSES
 from promptkit.errors import PromptkitError
 
 ERRORS = (PromptkitError, TypeError, ValueError)

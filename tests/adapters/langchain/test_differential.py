@@ -156,9 +156,10 @@ def test_counting_approximately(
         "count_name": names,
         "use_usage_metadata_scaling": scaled,
     }
-    ours = langchain.count_tokens_approximately(messages, **options)
+    expected = outcome(lambda: core.utils.count_tokens_approximately(theirs(messages), **options))
+    assume(expected != "an error")  # theirs takes no type that is no text
 
-    assert ours == core.utils.count_tokens_approximately(theirs(messages), **options)
+    assert langchain.count_tokens_approximately(messages, **options) == expected
 
 
 @given(strategies.histories(TEXT, foreign=False), st.sampled_from(("string", "block")), st.booleans(), st.booleans())

@@ -35,9 +35,6 @@ from promptkit.adapters.langchain.convert import (
     LanguageModelInput,
     MessageLike,
     convert_to_messages,
-    message_to_dict,
-    messages_from_dict,
-    messages_to_dict,
     to_language_model_input,
 )
 from promptkit.adapters.langchain.counting import count_tokens_approximately
@@ -71,6 +68,7 @@ from promptkit.adapters.langchain.prompt_values import (
     StringPromptValue,
 )
 from promptkit.adapters.langchain.steps import LangChainStep
+from promptkit.adapters.langchain.stored import message_to_dict, messages_from_dict, messages_to_dict
 from promptkit.errors import MissingDependencyError
 
 __all__ = [

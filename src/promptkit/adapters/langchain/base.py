@@ -88,21 +88,25 @@ class BaseMessage(_Slotted):
         name: str | None = None,
         id: str | float | None = None,
     ) -> None:
-        if type(content) is not str or content_blocks is not None or type(self) is BaseMessage:
-            content = self._only_content(content, content_blocks)
+        self._fill_common(content, content_blocks, additional_kwargs, response_metadata, name, id)
+
+    def _fill_common(self, content: Any, blocks: Any, kwargs: Any, metadata: Any, name: Any, id: Any) -> None:
+        """Set the common fields: what the constructors of all classes share."""
+        if type(content) is not str or blocks is not None or type(self) is BaseMessage:
+            content = self._only_content(content, blocks)
         _set(self, "content", content)
-        _set(self, "additional_kwargs", EMPTY)
-        _set(self, "response_metadata", EMPTY)
-        _set(self, "name", None)
-        _set(self, "id", None)
-        if additional_kwargs is not EMPTY:
-            _set(self, "additional_kwargs", freeze_mapping(additional_kwargs, self._path("additional_kwargs")))
-        if response_metadata is not EMPTY:
-            _set(self, "response_metadata", freeze_mapping(response_metadata, self._path("response_metadata")))
-        if name is not None:
-            _set(self, "name", optional_text(name, self._path("name")))
-        if id is not None:
-            _set(self, "id", id if type(id) is str else id_text(id, self._path("id")))
+        _set(
+            self,
+            "additional_kwargs",
+            EMPTY if kwargs is EMPTY else freeze_mapping(kwargs, self._path("additional_kwargs")),
+        )
+        _set(
+            self,
+            "response_metadata",
+            EMPTY if metadata is EMPTY else freeze_mapping(metadata, self._path("response_metadata")),
+        )
+        _set(self, "name", name if name is None or type(name) is str else optional_text(name, self._path("name")))
+        _set(self, "id", id if id is None or type(id) is str else id_text(id, self._path("id")))
 
     def _only_content(self, content: Any, blocks: Any) -> MessageContent:
         kind = type(self).__name__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
-from promptkit._frozen import EMPTY, FrozenDict, FrozenList, freeze_mapping, shown
+from promptkit._frozen import EMPTY, FrozenDict, FrozenList, _from_items, freeze, freeze_mapping, shown
 from promptkit.adapters.langchain.arguments import parse_arguments, preview_arguments
 from promptkit.errors import PromptError
 
@@ -131,28 +131,32 @@ def _texts(call: Mapping[str, Any], keys: Iterable[str], path: str) -> dict[str,
     return found
 
 
-def _tool_call(call: Mapping[str, Any], path: str) -> dict[str, Any]:
-    found = _texts(call, ("name", "id"), path)
-    args = call.get("args")
-    if found["name"] is None:
-        raise PromptError(f"{path}['name'] must be a str, not None")
+def _tool_call(call: Mapping[str, Any], path: str, index: int) -> dict[str, Any]:
+    name, args, call_id = call.get("name"), call.get("args"), call.get("id")
+    if type(name) is not str or (call_id is not None and type(call_id) is not str):
+        name, call_id = _texts(call, ("name", "id"), f"{path}[{index}]").values()
+        if name is None:
+            raise PromptError(f"{path}[{index}]['name'] must be a str, not None")
     if type(args) is not dict and not isinstance(args, Mapping):
-        raise PromptError(f"{path}['args'] must be a mapping, not {shown(args)}; broken ones go to invalid_tool_calls")
-    return {"name": found["name"], "args": args, "id": found["id"], "type": "tool_call"}
+        raise PromptError(
+            f"{path}[{index}]['args'] must be a mapping, not {shown(args)}; broken ones go to invalid_tool_calls"
+        )
+    return {"name": name, "args": freeze(args, f"{path}.args", 1), "id": call_id, "type": "tool_call"}
 
 
-def _invalid_call(call: Mapping[str, Any], path: str) -> dict[str, Any]:
-    return {**_texts(call, ("name", "args", "id", "error"), path), "type": "invalid_tool_call"}
+def _invalid_call(call: Mapping[str, Any], path: str, index: int) -> dict[str, Any]:
+    return {**_texts(call, ("name", "args", "id", "error"), f"{path}[{index}]"), "type": "invalid_tool_call"}
 
 
-def _call_chunk(call: Mapping[str, Any], path: str) -> dict[str, Any]:
+def _call_chunk(call: Mapping[str, Any], path: str, at: int) -> dict[str, Any]:
     index = call.get("index")
     if index is not None and not isinstance(index, (int, str)):
-        raise PromptError(f"{path}['index'] must be an int or None, not {shown(index)}")
-    return {**_texts(call, ("name", "args", "id"), path), "index": index, "type": "tool_call_chunk"}
+        raise PromptError(f"{path}[{at}]['index'] must be an int or None, not {shown(index)}")
+    texts = _texts(call, ("name", "args", "id"), f"{path}[{at}]")
+    return {**texts, "index": freeze(index, f"{path}.index"), "type": "tool_call_chunk"}
 
 
-_FORMS: Mapping[str, Callable[[Mapping[str, Any], str], dict[str, Any]]] = {
+_FORMS: Mapping[str, Callable[[Mapping[str, Any], str, int], dict[str, Any]]] = {
     "tool_calls": _tool_call,
     "invalid_tool_calls": _invalid_call,
     "tool_call_chunks": _call_chunk,
@@ -169,7 +173,7 @@ def freeze_calls(value: Iterable[Any], name: str) -> FrozenList:
     Raises:
         PromptError: Something in it is no call.
     """
-    if type(value) is FrozenList and not value:
+    if not value and type(value) in (list, tuple, FrozenList):
         return NOTHING
     if not isinstance(value, (list, tuple)) and (
         isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable)
@@ -180,10 +184,12 @@ def freeze_calls(value: Iterable[Any], name: str) -> FrozenList:
     for index, call in enumerate(value):
         if type(call) is not dict and not isinstance(call, Mapping):
             raise PromptError(f"{name}[{index}] must be a mapping, not {shown(call)}")
-        own = form(call, f"{name}[{index}]")
-        if not own.keys() >= call.keys():
+        own = form(call, name, index)
+        if own.keys() >= call.keys():
+            calls.append(_from_items(own))
+        else:
             own.update({key: value for key, value in call.items() if key not in own})
-        calls.append(freeze_mapping(own, name))
+            calls.append(freeze_mapping(own, name))
     return FrozenList(calls) if calls else NOTHING
 
 

@@ -110,15 +110,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
         tool_call_chunks: Iterable[ToolCallChunk] | None = None,
         chunk_position: Literal["last"] | None = None,
     ) -> None:
-        BaseMessage.__init__(
-            self,
-            content,
-            content_blocks=content_blocks,
-            additional_kwargs=additional_kwargs,
-            response_metadata=response_metadata,
-            name=name,
-            id=id,
-        )
+        self._fill_common(content, content_blocks, additional_kwargs, response_metadata, name, id)
         if chunk_position not in (None, "last"):
             raise PromptError(f"{self._path('chunk_position')} must be 'last' or None, not {chunk_position!r:.80}")
         pieces = freeze_calls(tool_call_chunks or (), "tool_call_chunks")

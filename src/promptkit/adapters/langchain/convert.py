@@ -1,42 +1,21 @@
-"""Make messages of everything that LangChain takes for one, and of stored dicts, and write them as dicts."""
+"""Make messages of everything that LangChain takes for one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from promptkit._frozen import thaw
 from promptkit.adapters.langchain.arguments import parse_arguments
 from promptkit.adapters.langchain.base import BaseMessage
-from promptkit.adapters.langchain.chunks import (
-    AIMessageChunk,
-    ChatMessageChunk,
-    FunctionMessageChunk,
-    HumanMessageChunk,
-    SystemMessageChunk,
-    ToolMessageChunk,
-)
-from promptkit.adapters.langchain.messages import (
-    AIMessage,
-    ChatMessage,
-    FunctionMessage,
-    HumanMessage,
-    RemoveMessage,
-    SystemMessage,
-    ToolMessage,
-)
+from promptkit.adapters.langchain.messages import AIMessage, ChatMessage, HumanMessage, RemoveMessage, SystemMessage
 from promptkit.adapters.langchain.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
-from promptkit.errors import AdapterError, PromptError
+from promptkit.adapters.langchain.stored import CLASSES, message_from_data, message_names, refused
+from promptkit.errors import PromptError
 
 __all__ = [
-    "CLASSES",
     "LanguageModelInput",
     "MessageLike",
     "convert_to_messages",
-    "message_names",
-    "message_to_dict",
-    "messages_from_dict",
-    "messages_to_dict",
     "to_language_model_input",
 ]
 
@@ -46,16 +25,6 @@ MessageLike = BaseMessage | str | Sequence[Any] | Mapping[str, Any]
 LanguageModelInput = PromptValue | str | Iterable[MessageLike]
 """What LangChain's models take."""
 
-CLASSES: Mapping[str, type[BaseMessage]] = {
-    kind.type: kind
-    for kind in (
-        *(SystemMessage, HumanMessage, AIMessage, ToolMessage, FunctionMessage, ChatMessage, RemoveMessage),
-        *(SystemMessageChunk, HumanMessageChunk, AIMessageChunk, ToolMessageChunk, FunctionMessageChunk),
-        ChatMessageChunk,
-    )
-}
-"""Every message class by its ``type``."""
-
 _ROLES: Mapping[str, type[BaseMessage]] = {
     **{name: kind for name, kind in CLASSES.items() if kind is not ChatMessage},
     "user": HumanMessage,
@@ -63,25 +32,6 @@ _ROLES: Mapping[str, type[BaseMessage]] = {
     "developer": SystemMessage,
 }
 _PAIR_ROLES = frozenset(("human", "user", "ai", "assistant", "system", "developer", "function", "tool", "remove"))
-
-_COMMON = ("content", "additional_kwargs", "response_metadata", "name", "id")
-_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "system": _COMMON,
-    "human": _COMMON,
-    "ai": (*_COMMON, "tool_calls", "invalid_tool_calls", "usage_metadata"),
-    "tool": (*_COMMON, "tool_call_id", "artifact", "status"),
-    "function": _COMMON,
-    "chat": (*_COMMON, "role"),
-    "remove": _COMMON,
-    "AIMessageChunk": (
-        *(*_COMMON, "tool_calls", "invalid_tool_calls", "usage_metadata"),
-        *("tool_call_chunks", "chunk_position"),
-    ),
-}
-
-
-def _refused(path: str, problem: str) -> AdapterError:
-    return AdapterError(problem, format="langchain", path=path)
 
 
 def convert_to_messages(messages: PromptValue | Iterable[MessageLike]) -> list[BaseMessage]:
@@ -111,11 +61,11 @@ def _several(messages: Any) -> Iterable[Any]:
     )
     if isinstance(messages, (str, bytes, Mapping, BaseMessage)) or (pair and messages[0] in _PAIR_ROLES):
         hint = "a pair (role, content)" if pair else f"one {type(messages).__name__}"
-        raise _refused(
+        raise refused(
             "messages", f"a list of messages is meant, and this is {hint}: put it in a list, [{messages!r:.60}]"
         )
     if not isinstance(messages, Iterable):
-        raise _refused("messages", f"must be a list of messages, not {messages!r:.80}")
+        raise refused("messages", f"must be a list of messages, not {messages!r:.80}")
     return messages
 
 
@@ -128,18 +78,18 @@ def _converted(message: Any, path: str) -> BaseMessage:
         if isinstance(message, (list, tuple)) and len(message) == 2:
             return _of_role(message[0], message[1], {}, path)
     except PromptError as error:
-        raise _refused(path, str(error)) from error
+        raise refused(path, str(error)) from error
     if hasattr(message, "message_type"):
-        raise _refused(path, "is a message of promptkit: see to_messages")
+        raise refused(path, "is a message of promptkit: see to_messages")
     if hasattr(message, "model_dump"):
-        raise _refused(path, "is an object of LangChain's own: see from_langchain_core")
-    raise _refused(path, f"must be a message, a str, a pair (role, content) or a dict, not {message!r:.80}")
+        raise refused(path, "is an object of LangChain's own: see from_langchain_core")
+    raise refused(path, f"must be a message, a str, a pair (role, content) or a dict, not {message!r:.80}")
 
 
 def _from_mapping(message: Mapping[str, Any], path: str) -> BaseMessage:
     kind, data = message.get("type"), message.get("data")
     if isinstance(data, Mapping) and "content" not in message:
-        return _from_data(kind, data, path)
+        return message_from_data(kind, data, path)
     kwargs, names = message.get("kwargs"), message.get("id")
     if (
         message.get("lc") == 1
@@ -150,7 +100,7 @@ def _from_mapping(message: Mapping[str, Any], path: str) -> BaseMessage:
         name = str(names[-1]) if names else ""
         kind = next((known for known, made in CLASSES.items() if made.__name__ == name.removesuffix("Chunk")), None)
         if kind is None:
-            raise _refused(path, f"{name!r:.80} is no class of LangChain's messages")
+            raise refused(path, f"{name!r:.80} is no class of LangChain's messages")
         return _from_mapping({**kwargs, "type": kind}, path)
     rest = dict(message)
     if rest.get("type") in ("chat", "ChatMessageChunk") and "role" in rest:
@@ -159,7 +109,7 @@ def _from_mapping(message: Mapping[str, Any], path: str) -> BaseMessage:
         role = rest.pop("role") if "role" in rest else rest.pop("type", None)
     if role is None or "content" not in rest:
         given = ", ".join(map(repr, message)) or "nothing"
-        raise _refused(path, f"a dict of a message needs 'role' (or 'type') and 'content'; it has {given}")
+        raise refused(path, f"a dict of a message needs 'role' (or 'type') and 'content'; it has {given}")
     content = rest.pop("content")
     return _of_role(role, "" if content is None or content in ([], ()) else content, rest, path)
 
@@ -169,7 +119,7 @@ def _of_role(role: Any, content: Any, rest: dict[str, Any], path: str) -> BaseMe
     if role in ("chat", "ChatMessageChunk") and "role" in rest:
         kind = CLASSES[role]
     if kind is None:
-        raise _refused(path, f"the role {role!r:.80} is none of {', '.join(sorted(_PAIR_ROLES))}")
+        raise refused(path, f"the role {role!r:.80} is none of {', '.join(sorted(_PAIR_ROLES))}")
     given = {name: rest.pop(name) for name in message_names(kind) if rest.get(name) is not None}
     if "tool_calls" in given:
         given["tool_calls"] = [
@@ -185,16 +135,11 @@ def _of_role(role: Any, content: Any, rest: dict[str, Any], path: str) -> BaseMe
     return _built(kind, {**given, "content": content, "additional_kwargs": extra}, path)
 
 
-def message_names(kind: type[BaseMessage]) -> tuple[str, ...]:
-    """Give the names of a message class's fields, in LangChain's order."""
-    return _FIELDS.get(kind.type) or _FIELDS[kind.kind]
-
-
 def _built(kind: type[BaseMessage], fields: Mapping[str, Any], path: str) -> BaseMessage:
     try:
         return kind(**fields)
     except TypeError as error:
-        raise _refused(path, f"the fields do not make a {kind.__name__}: {error}") from None
+        raise refused(path, f"the fields do not make a {kind.__name__}: {error}") from None
 
 
 def _tool_call(call: Any, path: str) -> Any:
@@ -207,7 +152,7 @@ def _tool_call(call: Any, path: str) -> Any:
         try:
             args = parse_arguments(args) if args.strip() else {}
         except ValueError as error:
-            raise _refused(path, f"the arguments of {function.get('name')!r:.80} are not JSON: {error}") from None
+            raise refused(path, f"the arguments of {function.get('name')!r:.80} are not JSON: {error}") from None
     return {"name": function.get("name"), "args": args, "id": call.get("id")}
 
 
@@ -223,86 +168,3 @@ def to_language_model_input(value: LanguageModelInput) -> PromptValue:
     if isinstance(value, PromptValue):
         return value
     return StringPromptValue(value) if isinstance(value, str) else ChatPromptValue(convert_to_messages(value))
-
-
-def messages_to_dict(messages: Iterable[BaseMessage]) -> list[dict[str, Any]]:
-    """Write messages in LangChain's stored form, ``{"type": …, "data": {…}}`` each.
-
-    The dicts are yours to change. Bytes in a message stay bytes, which JSON cannot hold.
-
-    >>> messages_to_dict([HumanMessage("Hi")])[0]["data"]["content"]
-    'Hi'
-    """
-    return [_WRITERS[message.type](message) for message in messages]
-
-
-def message_to_dict(message: BaseMessage) -> dict[str, Any]:
-    """Write one message; see `messages_to_dict`."""
-    return _WRITERS[message.type](message)
-
-
-def _common(message: Any) -> dict[str, Any]:
-    content = message.content
-    return {
-        "content": content if type(content) is str else thaw(content),
-        "additional_kwargs": thaw(message.additional_kwargs) if message.additional_kwargs else {},
-        "response_metadata": thaw(message.response_metadata) if message.response_metadata else {},
-        "type": message.type,
-        "name": message.name,
-        "id": message.id,
-    }
-
-
-def _write_common(message: Any) -> dict[str, Any]:
-    return {"type": message.type, "data": _common(message)}
-
-
-def _write_rest(*names: str) -> Callable[[Any], dict[str, Any]]:
-    def write(message: Any) -> dict[str, Any]:
-        data = _common(message)
-        for name in names:
-            value = getattr(message, name)
-            data[name] = value if value is None or type(value) is str else thaw(value)
-        return {"type": message.type, "data": data}
-
-    return write
-
-
-_WRITERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
-    name: _write_rest(*message_names(kind)[len(_COMMON) :])
-    if len(message_names(kind)) > len(_COMMON)
-    else _write_common
-    for name, kind in CLASSES.items()
-}
-
-
-def messages_from_dict(messages: Iterable[Mapping[str, Any]]) -> list[BaseMessage]:
-    """Read messages from LangChain's stored form.
-
-    Raises:
-        AdapterError: A type is unknown, or a field is missing, wrong or unknown.
-
-    >>> messages_from_dict([{"type": "human", "data": {"content": "Hi"}}])
-    [HumanMessage('Hi')]
-    """
-    found = []
-    for index, message in enumerate(messages):
-        data = message.get("data") if isinstance(message, Mapping) else None
-        if not isinstance(data, Mapping):
-            raise _refused(f"messages[{index}]", f"must be {{'type': …, 'data': {{…}}}}, not {message!r:.80}")
-        found.append(_from_data(message.get("type"), data, f"messages[{index}]"))
-    return found
-
-
-def _from_data(kind: Any, data: Mapping[str, Any], path: str) -> BaseMessage:
-    made = CLASSES.get(kind) if isinstance(kind, str) else None
-    if made is None:
-        raise _refused(f"{path}.type", f"{kind!r:.80} is none of {', '.join(CLASSES)}")
-    fields = {key: value for key, value in data.items() if key != "type"}
-    if fields.get("example") is False:  # a field of LangChain's first versions
-        del fields["example"]
-    try:
-        return made(**fields)
-    except (PromptError, TypeError) as error:
-        problem = str(error).replace("__init__() ", "") if isinstance(error, TypeError) else str(error)
-        raise _refused(f"{path}.data", problem) from None

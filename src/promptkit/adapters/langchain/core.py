@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from promptkit._frozen import freeze
 from promptkit.adapters.base import Loss, Losses
 from promptkit.adapters.langchain.base import BaseMessage
-from promptkit.adapters.langchain.convert import CLASSES, message_names, message_to_dict
 from promptkit.adapters.langchain.parts import VENDOR
+from promptkit.adapters.langchain.stored import CLASSES, message_names, message_to_dict
 from promptkit.errors import AdapterError, MissingDependencyError, PromptError
 
 if TYPE_CHECKING:

@@ -101,15 +101,7 @@ class AIMessage(BaseMessage):
         invalid_tool_calls: Iterable[InvalidToolCall] | None = None,
         usage_metadata: UsageMetadata | None = None,
     ) -> None:
-        BaseMessage.__init__(
-            self,
-            content,
-            content_blocks=content_blocks,
-            additional_kwargs=additional_kwargs,
-            response_metadata=response_metadata,
-            name=name,
-            id=id,
-        )
+        self._fill_common(content, content_blocks, additional_kwargs, response_metadata, name, id)
         calls: Any = tool_calls
         invalid: Any = invalid_tool_calls
         if calls is None and content_blocks is not None:
@@ -189,14 +181,13 @@ class ToolMessage(BaseMessage):
         artifact: Any = None,
         status: Literal["success", "error"] = "success",
     ) -> None:
-        BaseMessage.__init__(
-            self,
+        self._fill_common(
             content if type(content) is str or content_blocks is not None else _tool_content(content),
-            content_blocks=content_blocks,
-            additional_kwargs=additional_kwargs,
-            response_metadata=response_metadata,
-            name=name,
-            id=id,
+            content_blocks,
+            additional_kwargs,
+            response_metadata,
+            name,
+            id,
         )
         if status not in ("success", "error"):
             raise PromptError(f"{self._path('status')} must be 'success' or 'error', not {shown(status)}")
@@ -245,15 +236,7 @@ class FunctionMessage(BaseMessage):
         response_metadata: Mapping[str, Any] = EMPTY,
         id: str | float | None = None,
     ) -> None:
-        BaseMessage.__init__(
-            self,
-            content,
-            content_blocks=content_blocks,
-            additional_kwargs=additional_kwargs,
-            response_metadata=response_metadata,
-            name=name,
-            id=id,
-        )
+        self._fill_common(content, content_blocks, additional_kwargs, response_metadata, name, id)
         if name is None:
             raise PromptError(f"{self._path('name')} must be a str, not None")
 
@@ -282,15 +265,7 @@ class ChatMessage(BaseMessage):
         name: str | None = None,
         id: str | float | None = None,
     ) -> None:
-        BaseMessage.__init__(
-            self,
-            content,
-            content_blocks=content_blocks,
-            additional_kwargs=additional_kwargs,
-            response_metadata=response_metadata,
-            name=name,
-            id=id,
-        )
+        self._fill_common(content, content_blocks, additional_kwargs, response_metadata, name, id)
         if not isinstance(role, str):
             raise PromptError(f"{self._path('role')} must be a str, not {shown(role)}")
         _set(self, "role", str.__str__(role))
