@@ -38,6 +38,8 @@ MAX_DEPTH = 100
 
 _HUGE = 1 << 14_000  # Python refuses to print integers of more than 4,300 digits: they would break every `repr`
 
+_new = dict.__new__
+_fill = dict.update
 _MAPPINGS = (dict, Mapping)  # the exact class first: asking an ABC costs ten times as much
 
 JsonValue = None | bool | int | float | str | bytes | list[Any] | tuple[Any, ...] | Mapping[str, Any]
@@ -238,7 +240,7 @@ _SCALARS = _PLAIN | {int, float}
 def _frozen_number(value: object, path: str) -> int | float:
     if isinstance(value, float) and isfinite(value):
         return float.__float__(value)
-    if isinstance(value, int) and -_HUGE < value < _HUGE:
+    if isinstance(value, int) and abs(value) < _HUGE:
         return int.__int__(value)
     kind = f"{shown(value)} of the type {type(value).__name__}"
     if isinstance(value, int):
@@ -256,7 +258,7 @@ def _frozen_items(items: Mapping[str, Any], path: str, depth: int) -> dict[str, 
             if type(key) is not str:
                 key = exact_str(key, f"{_place(path)}: the key")  # noqa: PLW2901
             kind = type(value)
-            if kind not in _PLAIN and not (kind is int and -_HUGE < value < _HUGE):
+            if kind not in _PLAIN and not (kind is int and abs(value) < _HUGE):
                 value = freeze(value, f"{path}.{key}" if path else key, depth + 1)  # noqa: PLW2901
             frozen[key] = value
     except PromptError:
@@ -271,8 +273,8 @@ def _place(path: str) -> str:
 
 
 def _from_items(items: dict[str, Any]) -> FrozenDict:
-    frozen = dict.__new__(FrozenDict)
-    dict.update(frozen, items)
+    frozen = _new(FrozenDict)
+    _fill(frozen, items)
     return frozen
 
 
@@ -300,11 +302,18 @@ def thaw(value: Any) -> Any:
     >>> thaw(freeze({"a": (1, 2)}))
     {'a': [1, 2]}
     """
-    if isinstance(value, _MAPPINGS):
-        return {key: item if type(item) in _SCALARS else thaw(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is not FrozenDict and isinstance(value, (tuple, list)):
         return [item if type(item) in _SCALARS else thaw(item) for item in value]
-    return value
+    if kind is not FrozenDict and not isinstance(value, _MAPPINGS):
+        return value
+    plain = {**value}
+    for key, item in plain.items():
+        if type(item) not in _SCALARS:
+            plain[key] = thaw(item)
+    return plain
 
 
 def bare_fields(_: type, fields: list[Attribute[Any]]) -> list[Attribute[Any]]:
