@@ -11,6 +11,7 @@ TYPE_CHECKING = False  # checkers take the name as true; importing `typing` woul
 _MODULES = {
     "Actions": "promptkit.templates.actions",
     "AdapterError": "promptkit.errors",
+    "AnthropicChatModel": "promptkit.models.anthropic",
     "ApproximateTokenCounter": "promptkit.tokens",
     "AssistantMessage": "promptkit.messages",
     "AssistantPromptTemplate": "promptkit.templates.prompt_template",
@@ -39,6 +40,7 @@ _MODULES = {
     "LengthSelector": "promptkit.templates.few_shot",
     "ListOutputConverter": "promptkit.converters.text",
     "ListTokenCounter": "promptkit.history.counters",
+    "LlamaCppChatModel": "promptkit.models.local",
     "MapOutputConverter": "promptkit.converters.typed",
     "Media": "promptkit.content",
     "MediaTemplate": "promptkit.templates.parts",
@@ -56,6 +58,7 @@ _MODULES = {
     "MustacheRenderer": "promptkit.renderers.mustache",
     "NoOpRenderer": "promptkit.renderers.noop",
     "Opaque": "promptkit.content",
+    "OpenAIChatModel": "promptkit.models.openai",
     "OutputConversionError": "promptkit.errors",
     "PostgresChatMemoryRepository": "promptkit.memory.postgres",
     "Prompt": "promptkit.prompt",
@@ -198,6 +201,9 @@ if TYPE_CHECKING:
     from promptkit.messages import ToolResponse as ToolResponse
     from promptkit.messages import ToolResponseMessage as ToolResponseMessage
     from promptkit.messages import UserMessage as UserMessage
+    from promptkit.models.anthropic import AnthropicChatModel as AnthropicChatModel
+    from promptkit.models.local import LlamaCppChatModel as LlamaCppChatModel
+    from promptkit.models.openai import OpenAIChatModel as OpenAIChatModel
     from promptkit.options import ChatOptions as ChatOptions
     from promptkit.options import ToolDefinition as ToolDefinition
     from promptkit.options import UNSET as UNSET

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Mapping
 from typing import Any, NoReturn, Protocol, Self
 
 from attrs import field, frozen
@@ -18,6 +18,7 @@ __all__ = [
     "Loss",
     "Losses",
     "add_own",
+    "aread_events",
     "damaged",
     "lose_metadata",
     "plain",
@@ -186,14 +187,38 @@ def read_events(reader: EventReader, events: Iterable[Any]) -> Generator[ChatChu
         reader.check()
         yield from reader.rest()
     except (ModelError, PromptError) as error:
-        failure = error if isinstance(error, ModelError) else ResponseFormatError(f"the answer is damaged: {error}")
-        if failure.partial is None:
-            arrived = ChunkAccumulator()
-            arrived.extend(sent)
-            arrived.extend(reader.rest())
-            failure.partial = arrived.partial()
-        raise failure from error.__cause__
+        raise _broken(error, reader, sent) from error.__cause__
     finally:
         close = getattr(events, "close", None)
         if close is not None:
             close()
+
+
+async def aread_events(reader: EventReader, events: AsyncIterable[Any]) -> AsyncGenerator[ChatChunk, None]:
+    """Do `read_events` for a stream that is awaited; cancelling closes the events too."""
+    sent: list[ChatChunk] = []
+    try:
+        async for event in events:
+            for chunk in reader.read(event):
+                sent.append(chunk)
+                yield chunk
+        reader.check()
+        for chunk in reader.rest():
+            yield chunk
+    except (ModelError, PromptError) as error:
+        raise _broken(error, reader, sent) from error.__cause__
+    finally:
+        close = getattr(events, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _broken(error: ModelError | PromptError, reader: EventReader, sent: list[ChatChunk]) -> ModelError:
+    """Make the failure of a stream, with what had arrived."""
+    failure = error if isinstance(error, ModelError) else ResponseFormatError(f"the answer is damaged: {error}")
+    if failure.partial is None:
+        arrived = ChunkAccumulator()
+        arrived.extend(sent)
+        arrived.extend(reader.rest())
+        failure.partial = arrived.partial()
+    return failure

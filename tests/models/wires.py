@@ -1,0 +1,122 @@
+"""Speak each vendor's format as its server does: one whole answer, one stream, one error; models that read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from promptkit.models.anthropic import AnthropicChatModel
+from promptkit.models.openai import OpenAIChatModel
+
+KEY = "sk-scripted-0123456789abcdef"
+PIECES = ("Grüße ", "世界 ", "🙂!")
+TEXT = "".join(PIECES)
+
+
+@frozen
+class Wire:
+    """Hold how a vendor says things.
+
+    Args:
+        model: Makes a model for a server.
+        answer: The JSON of a whole answer that says a text.
+        events: The JSON of the events of a stream that says pieces, without what ends it.
+        end: The JSON of the events that end it.
+        event: Writes an event.
+        error: The JSON of an error with a message.
+        request_id: The header that carries the id of a request.
+    """
+
+    model: Callable[..., Any]
+    answer: Callable[[str], Any]
+    events: Callable[[Sequence[str]], list[Any]]
+    end: Callable[[], list[Any]]
+    event: Callable[[Any], bytes]
+    error: Callable[[str], Any]
+    request_id: str
+
+    def stream(self, pieces: Sequence[str] = PIECES) -> list[bytes]:
+        return [self.event(event) for event in [*self.events(pieces), *self.end()]]
+
+
+def _data(event: Any) -> bytes:
+    return f"data: {event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)}\n\n".encode()
+
+
+def _named(event: Any) -> bytes:
+    return f"event: {event['type']}\n".encode() + _data(event)
+
+
+def _chunk(delta: Mapping[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+    return {"id": "r", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
+
+
+def _making(kind: Any, path: str = "") -> Callable[..., Any]:
+    """Give what makes a model for a server; it asks once."""
+
+    def make(server: str, **given: Any) -> Any:
+        return kind(**{"base_url": server + path, "api_key": KEY, "max_retries": 0} | given)
+
+    return make
+
+
+OPENAI = Wire(
+    model=_making(OpenAIChatModel, "/v1"),
+    answer=lambda text: {
+        "id": "r",
+        "model": "m",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+    },
+    events=lambda pieces: [_chunk({"role": "assistant", "content": ""}), *(_chunk({"content": p}) for p in pieces)],
+    end=lambda: [
+        _chunk({}, "stop"),
+        {
+            "id": "r",
+            "model": "m",
+            "choices": [],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+        },
+        "[DONE]",
+    ],
+    event=_data,
+    error=lambda message: {"error": {"message": message, "type": "some_error", "code": None}},
+    request_id="x-request-id",
+)
+
+ANTHROPIC = Wire(
+    model=_making(AnthropicChatModel),
+    answer=lambda text: {
+        "id": "r",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 3, "output_tokens": 2},
+    },
+    events=lambda pieces: [
+        {
+            "type": "message_start",
+            "message": {"id": "r", "model": "m", "content": [], "usage": {"input_tokens": 3, "output_tokens": 0}},
+        },
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        *(
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
+            for piece in pieces
+        ),
+    ],
+    end=lambda: [
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
+        {"type": "message_stop"},
+    ],
+    event=_named,
+    error=lambda message: {"type": "error", "error": {"type": "some_error", "message": message}},
+    request_id="request-id",
+)
+
+WIRES: Mapping[str, Wire] = {"openai": OPENAI, "anthropic": ANTHROPIC}
