@@ -11,6 +11,7 @@ TYPE_CHECKING = False  # checkers take the name as true; importing `typing` woul
 _MODULES = {
     "Actions": "promptkit.templates.actions",
     "AdapterError": "promptkit.errors",
+    "Advisor": "promptkit.client.advisors.base",
     "AnthropicChatModel": "promptkit.models.anthropic",
     "ApproximateTokenCounter": "promptkit.tokens",
     "AssistantMessage": "promptkit.messages",
@@ -20,6 +21,8 @@ _MODULES = {
     "BasePromptTemplate": "promptkit.templates.base",
     "ChatActions": "promptkit.templates.actions",
     "ChatChunk": "promptkit.response",
+    "ChatClient": "promptkit.client.chat_client",
+    "ChatClientRequest": "promptkit.client.request",
     "ChatMemory": "promptkit.contracts",
     "ChatMemoryRepository": "promptkit.contracts",
     "ChatModel": "promptkit.contracts",
@@ -41,9 +44,11 @@ _MODULES = {
     "ListOutputConverter": "promptkit.converters.text",
     "ListTokenCounter": "promptkit.history.counters",
     "LlamaCppChatModel": "promptkit.models.local",
+    "LoggingAdvisor": "promptkit.client.advisors.logger",
     "MapOutputConverter": "promptkit.converters.typed",
     "Media": "promptkit.content",
     "MediaTemplate": "promptkit.templates.parts",
+    "MemoryAdvisor": "promptkit.client.advisors.memory",
     "MemoryStoreError": "promptkit.errors",
     "Message": "promptkit.messages",
     "MessageActions": "promptkit.templates.actions",
@@ -60,6 +65,7 @@ _MODULES = {
     "Opaque": "promptkit.content",
     "OpenAIChatModel": "promptkit.models.openai",
     "OutputConversionError": "promptkit.errors",
+    "OutputValidationAdvisor": "promptkit.client.advisors.validation",
     "PostgresChatMemoryRepository": "promptkit.memory.postgres",
     "Prompt": "promptkit.prompt",
     "PromptError": "promptkit.errors",
@@ -68,8 +74,11 @@ _MODULES = {
     "RateLimitError": "promptkit.errors",
     "Reasoning": "promptkit.content",
     "RedisChatMemoryRepository": "promptkit.memory.redis",
+    "ResponseEntity": "promptkit.client.answers",
     "ResponseFormatError": "promptkit.errors",
+    "RetryAdvisor": "promptkit.client.advisors.retry",
     "SQLiteChatMemoryRepository": "promptkit.memory.sqlite",
+    "SafeguardAdvisor": "promptkit.client.advisors.safeguard",
     "ScoreSelector": "promptkit.templates.few_shot",
     "SerializationError": "promptkit.errors",
     "StoredMessage": "promptkit.contracts",
@@ -92,6 +101,7 @@ _MODULES = {
     "Tool": "promptkit.tools.tool",
     "ToolCall": "promptkit.messages",
     "ToolCallChunk": "promptkit.response",
+    "ToolCallingAdvisor": "promptkit.client.advisors.tool_calling",
     "ToolCallingManager": "promptkit.tools.manager",
     "ToolContext": "promptkit.tools.tool",
     "ToolDefinition": "promptkit.options",
@@ -112,6 +122,7 @@ _MODULES = {
     "Usage": "promptkit.response",
     "UserMessage": "promptkit.messages",
     "ValidationMode": "promptkit.renderers.base",
+    "advisor": "promptkit.client.advisors.functions",
     "check_history": "promptkit.history.doctor",
     "count_tokens": "promptkit.history.counters",
     "filter_messages": "promptkit.history.filter",
@@ -136,6 +147,17 @@ if TYPE_CHECKING:
     from promptkit.adapters.langchain.native import to_buffer_string as to_buffer_string
     from promptkit.adapters.langchain.native import to_messages as to_messages
     from promptkit.adapters.langchain.native import to_prompt_value as to_prompt_value
+    from promptkit.client.advisors.base import Advisor as Advisor
+    from promptkit.client.advisors.functions import advisor as advisor
+    from promptkit.client.advisors.logger import LoggingAdvisor as LoggingAdvisor
+    from promptkit.client.advisors.memory import MemoryAdvisor as MemoryAdvisor
+    from promptkit.client.advisors.retry import RetryAdvisor as RetryAdvisor
+    from promptkit.client.advisors.safeguard import SafeguardAdvisor as SafeguardAdvisor
+    from promptkit.client.advisors.tool_calling import ToolCallingAdvisor as ToolCallingAdvisor
+    from promptkit.client.advisors.validation import OutputValidationAdvisor as OutputValidationAdvisor
+    from promptkit.client.answers import ResponseEntity as ResponseEntity
+    from promptkit.client.chat_client import ChatClient as ChatClient
+    from promptkit.client.request import ChatClientRequest as ChatClientRequest
     from promptkit.content import Media as Media
     from promptkit.content import Opaque as Opaque
     from promptkit.content import Reasoning as Reasoning

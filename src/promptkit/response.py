@@ -279,6 +279,9 @@ class ChatChunk(Value):
         metadata: What the vendor says of the call; the last value that is not ``None`` wins, key by key.
         generation_metadata: The same for this answer.
         message_metadata: The same for its message.
+        starts_over: Whether another answer begins here: of what came before only the usage counts, and the usage of
+            what follows is added to it. A ``usage`` beside it stands for all of the usage so far. So do the words that
+            a model says around its tool calls stay out of its answer.
 
     >>> ChatResponse.from_chunks([ChatChunk("Hel"), ChatChunk("lo", finish_reason="stop")]).text
     'Hello'
@@ -298,6 +301,7 @@ class ChatChunk(Value):
     message_metadata: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=freeze_mapping)
     message_id: str | None = field(default=None, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
+    starts_over: bool = field(default=False, kw_only=True)
     shape: str = field(init=False, eq=False, repr=False)
     """What alone is in it: ``text``, ``arguments`` of one call, or ``mixed``; joining looks at this first."""
 
@@ -309,7 +313,8 @@ class ChatChunk(Value):
         rest = (self.finish_reason, self.id, self.model, self.usage, self.message_id, self.name)
         maps = self.metadata is EMPTY and self.generation_metadata is EMPTY and self.message_metadata is EMPTY
         numbered = self.block is not None
-        if maps and self.choice == 0 and rest == _NOTHING and (not numbered or type(self.block) is int):
+        plain = maps and self.choice == 0 and self.starts_over is False
+        if plain and rest == _NOTHING and (not numbered or type(self.block) is int):
             object.__setattr__(self, "shape", "mixed" if numbered else _shape(self))
         else:
             self._check()
@@ -324,6 +329,8 @@ class ChatChunk(Value):
                 object.__setattr__(self, name, exact_int(getattr(self, name), f"ChatChunk.{name}"))
         if self.usage is not None and not isinstance(self.usage, Usage):
             raise PromptError(f"ChatChunk.usage must be a Usage or None, not {shown(self.usage)}")
+        if not isinstance(self.starts_over, bool):
+            raise PromptError(f"ChatChunk.starts_over must be a bool, not {shown(self.starts_over)}")
 
     @property
     def text(self) -> str:
@@ -353,9 +360,13 @@ class ChunkAccumulator:
     'Hello'
     """
 
-    __slots__ = ("_answers", "_id", "_metadata", "_model", "_usage")
+    __slots__ = ("_answers", "_earlier", "_id", "_metadata", "_model", "_usage")
 
     def __init__(self) -> None:
+        self._earlier = Usage()
+        self._begin()
+
+    def _begin(self) -> None:
         self._answers: dict[int, OpenAnswer] = {}
         self._id: str | None = None
         self._model: str | None = None
@@ -391,6 +402,12 @@ class ChunkAccumulator:
         return answer
 
     def _add(self, chunk: ChatChunk) -> None:
+        if chunk.starts_over:
+            self._earlier += self._usage
+            self._begin()
+            if chunk.usage is not None:
+                self._earlier = chunk.usage
+                chunk = chunk.mutate(usage=None)
         self._id = last_of(self._id, chunk.id)
         self._model = last_of(self._model, chunk.model)
         lay_over(self._metadata, chunk.metadata)
@@ -424,4 +441,5 @@ class ChunkAccumulator:
             Generation(answer.message(complete=complete), answer.finish_reason, metadata=answer.metadata)
             for _, answer in sorted(self._answers.items())
         ]
-        return ChatResponse(results, id=self._id, model=self._model, usage=self._usage, metadata=self._metadata)
+        usage = self._earlier + self._usage if self._earlier else self._usage
+        return ChatResponse(results, id=self._id, model=self._model, usage=usage, metadata=self._metadata)

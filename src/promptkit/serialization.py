@@ -378,7 +378,7 @@ _OTHERS = (
         ChatChunk,
         "chunk",
         "content tool_calls finish_reason block choice id model usage usage_is_delta metadata generation_metadata"
-        " message_metadata message_id name",
+        " message_metadata message_id name starts_over",
         tool_calls=_many(_CALL_CHUNK.write_untagged, _CALL_CHUNK.read_untagged),
         usage=_USAGE_FIELD,
     ),

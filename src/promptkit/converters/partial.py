@@ -8,7 +8,7 @@ from typing import Any
 
 from promptkit.converters.cleaning import first_group
 
-__all__ = ["NOTHING_YET", "partial_json"]
+__all__ = ["NOTHING_YET", "PartialJson", "partial_json"]
 
 
 class _NothingYet:
@@ -47,6 +47,41 @@ def partial_json(text: str) -> Any:
         return json.loads(text[start : scan.end] + scan.tail(), strict=False)
     except (ValueError, RecursionError):
         return NOTHING_YET
+
+
+_EVERY = 32_000
+"""Characters up to which each new piece is looked at; a longer answer is looked at when it has grown by a 64th of it."""
+
+
+class PartialJson:
+    """Read an answer piece by piece.
+
+    >>> reader = PartialJson()
+    >>> [reader.add(piece) for piece in ('{"name"', ': "A', 'da"', ' ', '}')]
+    [{}, {'name': 'A'}, {'name': 'Ada'}, NOTHING_YET, NOTHING_YET]
+    """
+
+    __slots__ = ("_due", "_last", "_length", "_pieces")
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+        self._due = 0
+        self._last: Any = NOTHING_YET
+
+    def add(self, piece: str) -> Any:
+        """Take a piece, and give what has arrived; `NOTHING_YET` where that is no more than before."""
+        self._pieces.append(piece)
+        self._length += len(piece)
+        if not piece or self._length < self._due:
+            return NOTHING_YET
+        self._due = self._length + (self._length // 64 if self._length > _EVERY else 0)
+        self._pieces = ["".join(self._pieces)]
+        value = partial_json(self._pieces[0])
+        if value is NOTHING_YET or value == self._last:
+            return NOTHING_YET
+        self._last = value
+        return value
 
 
 class _Scan:

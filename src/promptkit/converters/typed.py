@@ -10,7 +10,7 @@ from promptkit._frozen import FrozenDict
 from promptkit._schema import ValueMismatchError, type_name, type_reader
 from promptkit.converters.base import ConvertedOutput
 from promptkit.converters.cleaning import JsonCandidate, clean_thinking, find_json
-from promptkit.converters.partial import NOTHING_YET, partial_json
+from promptkit.converters.partial import NOTHING_YET, PartialJson
 from promptkit.errors import OutputConversionError
 
 if TYPE_CHECKING:
@@ -101,15 +101,13 @@ class TypedOutputConverter(Generic[T]):
         Raises:
             OutputConversionError: At the end, if the answer holds no such value.
         """
-        text = ""
-        last = NOTHING_YET
+        reader = PartialJson()
+        pieces: list[str] = []
         for piece in texts:
-            text += piece
-            value = partial_json(text)
-            if value is not NOTHING_YET and value != last:
-                last = value
+            pieces.append(piece)
+            if (value := reader.add(piece)) is not NOTHING_YET:
                 yield value
-        yield self.convert(text)
+        yield self.convert("".join(pieces))
 
     def _from_plain_text(self, text: str, problem: str) -> ConvertedOutput[T]:
         """Take the text itself where a text is wanted (or an enum's value); it is no JSON."""

@@ -26,7 +26,7 @@ from promptkit.response import ChatResponse, Generation
 from promptkit.tools._running import run_all, run_all_async
 from promptkit.tools.tool import Tool, ToolContext
 
-__all__ = ["ToolCallingManager", "ToolRound", "direct_generations"]
+__all__ = ["ToolCallingManager", "ToolRound", "direct_generations", "tools_by_name"]
 
 Policy = Literal["report", "raise"]
 
@@ -55,7 +55,12 @@ def _as_policies(value: Policy | Mapping[type[Exception], Policy]) -> Mapping[ty
     return policies
 
 
-def _as_tools(tools: Iterable[Tool[..., Any]]) -> Mapping[str, Tool[..., Any]]:
+def tools_by_name(tools: Iterable[Tool[..., Any]]) -> Mapping[str, Tool[..., Any]]:
+    """Give tools by their names.
+
+    Raises:
+        ToolError: One is no tool, or two have one name.
+    """
     if not isinstance(tools, Iterable):
         raise ToolError(f"a ToolCallingManager takes a list of tools, not {tools!r:.80}")
     given = tuple(tools)
@@ -103,7 +108,7 @@ class ToolCallingManager:
     '3'
     """
 
-    tools: Mapping[str, Tool[..., Any]] = field(converter=_as_tools)
+    tools: Mapping[str, Tool[..., Any]] = field(converter=tools_by_name)
     parallel: bool = field(default=True, kw_only=True)
     workers: int = field(default=8, kw_only=True)
     timeout: float | None = field(default=None, kw_only=True)

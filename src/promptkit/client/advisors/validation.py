@@ -1,0 +1,71 @@
+"""Ask again where an answer is no value of the type that was asked for."""
+
+from __future__ import annotations
+
+from promptkit._frozen import shown
+from promptkit.client.advisors._steps import Ask, SteppedAdvisor, Steps, passing
+from promptkit.client.request import ChatClientRequest
+from promptkit.errors import OutputConversionError, PromptError
+from promptkit.messages import UserMessage
+from promptkit.response import ChatResponse, Usage
+
+__all__ = ["OutputValidationAdvisor"]
+
+
+class OutputValidationAdvisor(SteppedAdvisor):
+    """Read the answer as ``entity`` will, and where it cannot be read, tell the model why and ask again.
+
+    Works where a request asks for a value (``entity``, ``response_entity``, ``partials``); an answer that calls tools
+    passes. The usage is that of all attempts. When the last one fails too, its answer passes, and reading it raises
+    `OutputConversionError`. In a stream an answer is held back until it is read.
+
+    Args:
+        attempts: How often the model is asked, at most.
+        order: Its place; the lowest is the outermost. Memory stands outside of it by default, and keeps no attempt
+            but the last.
+
+    Raises:
+        PromptError: ``attempts`` is below 1.
+
+    >>> from promptkit import ChatClient
+    >>> from promptkit.testing import ScriptedChatModel
+    >>> client = ChatClient(ScriptedChatModel(["Forty-two.", "42"]), advisors=[OutputValidationAdvisor()])
+    >>> client.prompt("6 times 7?").call().entity(int)
+    42
+    """
+
+    __slots__ = ("_attempts",)
+
+    def __init__(self, attempts: int = 3, *, order: int = 400) -> None:
+        super().__init__(order)
+        self._attempts = checked_count(attempts, "attempts")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._attempts}, order={self.order})"
+
+    def _steps(self, request: ChatClientRequest) -> Steps:
+        output = request.output
+        if output is None or request.answer is not None:
+            return (yield from passing(request))
+        usage = Usage()
+        for left in range(self._attempts - 1, -1, -1):
+            response: ChatResponse = yield Ask(request, hold=True)
+            usage += response.usage
+            problem = None
+            if response.result is not None and not response.has_tool_calls and left:
+                try:
+                    output.convert(response.text)
+                except OutputConversionError as error:
+                    problem = str(error)
+            if problem is None:
+                break
+            correction = UserMessage(f"Your answer cannot be used: {problem}. Answer again, as you were asked to.")
+            request = request.followed_by(response.result.output, correction)  # type: ignore[union-attr]
+        return response if usage == response.usage else response.mutate(usage=usage)
+
+
+def checked_count(value: int, name: str) -> int:
+    """Refuse a number that counts nothing."""
+    if type(value) is not int or value < 1:
+        raise PromptError(f"{name} must be a positive int, not {shown(value)}")
+    return value
