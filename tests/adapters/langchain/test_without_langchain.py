@@ -12,7 +12,7 @@ from promptkit.adapters import langchain
 
 HERE = Path(__file__).parent
 INTEROP = ("as_chat_message_history", "as_langchain_model", "as_runnable", "from_langchain_core", "from_langchain_model", "to_langchain_core")  # fmt: skip
-NEED_IT = ("test_differential.py", "test_interop_models.py", "test_interop_templates.py", "test_interop_values.py", "test_real_objects.py")  # fmt: skip
+NEED_IT = ("test_differential.py", "test_interop_models.py", "test_interop_templates.py", "test_interop_values.py", "test_langgraph.py", "test_real_objects.py")  # fmt: skip
 BLOCKED = "import sys; sys.modules['langchain_core'] = None\n"
 
 
