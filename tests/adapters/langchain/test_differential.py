@@ -21,6 +21,7 @@ from hypothesis.strategies import SearchStrategy
 from promptkit.adapters import langchain
 from promptkit.adapters.langchain import AIMessage, BaseMessage, ChatMessage, HumanMessage, messages_to_dict
 from tests.adapters.langchain import neutral, strategies
+from tests.adapters.langchain.test_blocks import BLOCKS, masked
 
 TEXT = strategies.plain_texts()
 HISTORIES = strategies.histories(TEXT)
@@ -73,6 +74,14 @@ def test_titles_and_standard_blocks(messages: list[BaseMessage]) -> None:
             assert one.pretty_repr().partition("\n")[0] == other.pretty_repr().partition("\n")[0]
         if all(call["id"] for call in getattr(one, "tool_calls", ())):
             assert plain(list(one.content_blocks)) == plain(other.content_blocks)
+
+
+@pytest.mark.parametrize("name", sorted(BLOCKS.keys() - {"v0 nowhere", "wrapped text"}))  # at those theirs breaks
+@pytest.mark.parametrize("kind", [core.HumanMessage, core.AIMessage], ids=lambda kind: kind.__name__)
+def test_standard_forms_of_vendors_blocks(kind: Any, name: str) -> None:
+    block, standard = BLOCKS[name]
+
+    assert [masked(found) for found in kind(content=[block]).content_blocks] == [standard]
 
 
 KINDS = st.sampled_from(("human", "ai", "system", "tool", "function", "chat", "HumanMessage", "AIMessage"))
