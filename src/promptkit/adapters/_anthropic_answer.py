@@ -8,7 +8,7 @@ from typing import Any
 from promptkit import _json
 from promptkit.adapters._anthropic_body import own_of, read_block
 from promptkit.adapters._anthropic_tables import INVALID
-from promptkit.adapters.base import damaged, read_events
+from promptkit.adapters.base import damaged, read_events, text_of
 from promptkit.content import Part, Reasoning, Text
 from promptkit.errors import AdapterError, ContextLengthError, ModelError, ResponseFormatError, TransportError
 from promptkit.response import ChatChunk, ChatResponse, ToolCallChunk, Usage
@@ -138,7 +138,7 @@ class ChunkReader:
         call: dict[str, Any] = {}
         for name in ("id", "model"):
             if message.get(name) is not None:
-                call[name] = _text(message, name, "")
+                call[name] = text_of(message, name, "")
         rest = {key: value for key, value in message.items() if key not in _MESSAGE_KEYS and value is not None}
         if rest:
             call["metadata"] = rest
@@ -157,7 +157,7 @@ class ChunkReader:
     def _head(self, delta: Mapping[str, Any], usage: Any, call: dict[str, Any]) -> ChatChunk:
         """Read what is said of the answer and the call."""
         if delta.get("stop_reason") is not None:
-            self._finish_reason = call["finish_reason"] = _text(delta, "stop_reason", "")
+            self._finish_reason = call["finish_reason"] = text_of(delta, "stop_reason", "")
         rest = {key: value for key, value in delta.items() if key != "stop_reason" and value is not None}
         if rest:
             call["generation_metadata"] = rest
@@ -177,10 +177,12 @@ class ChunkReader:
         if block.kind == "tool_use":
             self._called = True
             own = own_of(body, _CALL_KEYS)
-            piece = ToolCallChunk(block.number, _text(body, "id", path), name=_text(body, "name", path), metadata=own)
+            piece = ToolCallChunk(
+                block.number, text_of(body, "id", path), name=text_of(body, "name", path), metadata=own
+            )
             return [*chunks, ChatChunk(tool_calls=[piece])]
         if block.kind in ("text", "thinking"):
-            return chunks + self._piece(block, _text(body, str(block.kind), path) or "")
+            return chunks + self._piece(block, text_of(body, str(block.kind), path) or "")
         return chunks
 
     def _piece(self, block: _Block, text: str) -> list[ChatChunk]:
@@ -210,9 +212,9 @@ class ChunkReader:
             key = "text" if kind == "text_delta" else "thinking"
             if block.kind != key:
                 damaged(path, f"a block of {key}, as its pieces are,", block.kind)
-            return self._piece(block, _text(delta, key, path) or "")
+            return self._piece(block, text_of(delta, key, path) or "")
         if kind == "input_json_delta":
-            piece = _text(delta, "partial_json", path)
+            piece = text_of(delta, "partial_json", path)
             if not piece:
                 return []
             block.pieces.append(piece)
@@ -250,7 +252,7 @@ class ChunkReader:
             part: Part = Text("", metadata=metadata)
         elif kind == "thinking":
             metadata = own_of(body, frozenset(("type", "thinking", "signature")))
-            if signature := _text(body, "signature", "thinking"):
+            if signature := text_of(body, "signature", "thinking"):
                 metadata["signature"] = signature
             part = Reasoning(metadata=metadata)
         else:
@@ -329,14 +331,6 @@ def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     if not isinstance(found, _MAPPINGS):
         damaged(key, "a mapping", found)
     return found
-
-
-def _text(value: Mapping[str, Any], key: str, path: str) -> str | None:
-    """Give a text that says something; ``null`` and the empty text say nothing."""
-    text = value.get(key)
-    if text is not None and not isinstance(text, str):
-        damaged(f"{path}.{key}" if path else key, "a str", text)
-    return text or None
 
 
 def _read_usage(usage: Mapping[str, Any]) -> Usage:

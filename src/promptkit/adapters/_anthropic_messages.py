@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from promptkit import _json
 from promptkit.adapters._anthropic_body import read_block
 from promptkit.adapters._anthropic_media import write_medium
 from promptkit.adapters._anthropic_tables import CACHE_MARKS, FORMAT, INVALID, is_id
-from promptkit.adapters.base import Loss, Losses, add_own, plain
+from promptkit.adapters._order import order_losses
+from promptkit.adapters.base import Loss, Losses, add_own, arguments_of, plain
 from promptkit.content import Content, Media, Opaque, Part, Reasoning, Text
-from promptkit.errors import AdapterError, PromptError, ToolError
-from promptkit.history.doctor import RULES, check_history
+from promptkit.errors import AdapterError, PromptError
 from promptkit.messages import (
     AssistantMessage,
     InvalidToolCall,
@@ -108,7 +107,7 @@ class MessageWriter:
             call_id = call.id
             if call_id is None or call_id in self.seen or call_id in names or call.metadata or not is_id(call_id):
                 return False
-            given = _plain_input(call.arguments)
+            given = arguments_of(call.arguments)
             if given is None:
                 return False
             names[call_id] = call.name
@@ -141,13 +140,7 @@ class MessageWriter:
 
     def _consult(self, messages: Iterable[Message]) -> None:
         """Ask the doctor, whose rules these are; where all is plainly regular its four passes are spared."""
-        history = list(enumerate(messages))
-        if self.late_system == "join":
-            history.sort(key=lambda item: item[1].message_type != "system")
-        for finding in check_history([message for _, message in history], RULES[FORMAT]):
-            if finding.kind != "system_out_of_place":
-                path = f"messages[{history[finding.index][0]}]"
-                self.lose(path, finding.kind, f"{FORMAT} refuses it: it {finding.text.partition(' ')[2]}")
+        self.losses += order_losses(messages, FORMAT, hoisted=self.late_system == "join")
 
     def _finish(self, body: Body, message: Any, path: str) -> None:
         """Write what else a message has; its cache mark is that of its last block."""
@@ -293,11 +286,11 @@ class MessageWriter:
 
     def _input(self, call: ToolCall | InvalidToolCall, path: str) -> Body:
         text = call.arguments or ""
-        try:
-            return ToolCall(None, "call", arguments=text).parsed_arguments.thaw()
-        except ToolError:
+        given = arguments_of(text)
+        if given is None:
             self.lose(f"{path}.arguments", "spelling", f"arguments that are no JSON object go out under {INVALID!r}")
             return {INVALID: text}
+        return given
 
     def _results(self, message: ToolResponseMessage, at: int) -> None:
         path = f"messages[{at}]"
@@ -411,22 +404,6 @@ def _compact(content: str | list[Body]) -> str | list[Body]:
         return content[0]["text"] if content[0]["type"] == "text" else content
     return content
 
-
-def _plain_input(text: str) -> Body | None:
-    """Read the arguments of a call that are plainly an object of texts and small numbers, as nearly all are."""
-    if text == "{}":
-        return {}
-    if len(text) > _SHORT:
-        return None
-    try:
-        given = _json.loads(text)
-    except ValueError:
-        return None
-    return given if type(given) is dict and _PLAIN_TYPES.issuperset(map(type, given.values())) else None
-
-
-_SHORT = 4000  # so no number in it has more digits than Python prints
-_PLAIN_TYPES = frozenset((str, int, bool, type(None)))
 
 _PLAIN_WRITERS: Mapping[type, Callable[[MessageWriter, Any], bool]] = {
     UserMessage: MessageWriter._plain_user,

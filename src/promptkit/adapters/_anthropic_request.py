@@ -8,7 +8,7 @@ from typing import Any, Literal
 from promptkit.adapters._anthropic_body import read_options
 from promptkit.adapters._anthropic_messages import Body, MessageWriter
 from promptkit.adapters._anthropic_tables import CHOICES, FORMAT, MAX_TOKENS, OPTION_KEYS
-from promptkit.adapters.base import Converted, plain
+from promptkit.adapters.base import Converted, add_extra, plain
 from promptkit.errors import AdapterError
 from promptkit.options import ChatOptions
 from promptkit.prompt import Prompt
@@ -99,23 +99,12 @@ def _tool(tool: Any, path: str, writer: MessageWriter) -> Body:
 
 
 def _add_extra(body: Body, options: ChatOptions, writer: MessageWriter) -> None:
-    """Lay the extra settings over the body: tools are added, fields of one object joined, all else replaced."""
-    for key, value in options.extra.items():
-        if key in ("messages", "system"):
-            raise AdapterError(f"{key} stands in the prompt, not in its options", format=FORMAT, path="options.extra")
-        given = plain(value, f"options.extra.{key}", FORMAT)
-        if given is None:
-            body.pop(key, None)
-        elif key == "tools" and isinstance(given, list):
-            body[key] = body.get(key, []) + given
-            for tool in given:
-                if isinstance(tool, dict):
-                    writer.mark(tool, "options.extra.tools")
-        elif isinstance(given, dict) and isinstance(body.get(key), dict):
-            other = "type" in given and given["type"] != body[key].get("type")
-            body[key] = given if other else body[key] | given
-        else:
-            body[key] = given
+    add_extra(body, options.extra, FORMAT, ("messages", "system"))
+    written = body.get("tools")
+    if "tools" in options.extra and isinstance(written, list):
+        for tool in written[len(options.tools or ()) :]:
+            if isinstance(tool, dict):
+                writer.mark(tool, "options.extra.tools")
     settings = {key: value for key, value in body.items() if key not in ("messages", "system")}
     read = read_options(settings)
     if (read.extra, read.tools) != (options.extra, options.tools):

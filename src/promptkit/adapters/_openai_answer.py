@@ -11,7 +11,7 @@ from promptkit._frozen import EMPTY
 from promptkit.adapters._openai_body import read_content
 from promptkit.adapters._openai_records import error_of, read_usage
 from promptkit.adapters._openai_tables import FORMAT, LEGACY, REASONING_KEYS
-from promptkit.adapters.base import damaged, read_events
+from promptkit.adapters.base import damaged, read_events, text_of
 from promptkit.content import Media, Opaque, Part, Reasoning, Text
 from promptkit.errors import AdapterError, PromptError, ResponseFormatError, TransportError
 from promptkit.response import ChatChunk, ChatResponse, ToolCallChunk
@@ -220,7 +220,7 @@ class ChunkReader:
     def _contents(self, delta: Mapping[str, Any], answer: _Answer, path: str) -> Iterator[tuple[Any, int | None]]:
         """Give the pieces of content in one delta, each with the block that it belongs to."""
         for key in REASONING_KEYS:
-            if (thought := _text(delta, key, path)) is not None:
+            if (thought := text_of(delta, key, path)) is not None:
                 yield (Reasoning(thought),), 0
                 break
         content = delta.get("content")
@@ -232,7 +232,7 @@ class ChunkReader:
                 yield read_content(content), None
             except AdapterError as error:
                 raise ResponseFormatError(f"the answer is damaged: {path}.{error}") from None
-        if (refusal := _text(delta, "refusal", path)) is not None:
+        if (refusal := text_of(delta, "refusal", path)) is not None:
             yield (Text(refusal, metadata={"refusal": True}),), 1
         if delta.get("audio") is not None:
             _hear(delta["audio"], answer, f"{path}.audio")
@@ -310,14 +310,6 @@ _CHOICE_KEYS = frozenset(("index", "delta", "message", "finish_reason", "logprob
 _DELTA_KEYS = frozenset(("role", "content", "refusal", "audio", "tool_calls", "function_call", *REASONING_KEYS))
 
 
-def _text(value: Mapping[str, Any], key: str, path: str) -> str | None:
-    """Give a text that says something; ``null`` and the empty text say nothing."""
-    text = value.get(key)
-    if text is not None and not isinstance(text, str):
-        damaged(f"{path}.{key}", "a str", text)
-    return text or None
-
-
 def _rest(value: Mapping[str, Any], known: frozenset[str], lists: dict[str, list[Any]]) -> dict[str, Any]:
     """Collect unknown fields; of lists each piece adds to those before it, and they are given at the end."""
     rest = {}
@@ -342,8 +334,8 @@ def _call_chunk(entry: Mapping[str, Any], index: int | None, path: str) -> ToolC
         damaged(f"{path}.function.arguments", "JSON text", arguments)
     own = {key: value for key, value in entry.items() if key not in _CALL_KEYS and value is not None}
     metadata = {FORMAT: own} if own else EMPTY
-    name = _text(function, "name", f"{path}.function")
-    return ToolCallChunk(index, _text(entry, "id", path), name=name, arguments=arguments, metadata=metadata)
+    name = text_of(function, "name", f"{path}.function")
+    return ToolCallChunk(index, text_of(entry, "id", path), name=name, arguments=arguments, metadata=metadata)
 
 
 _CALL_KEYS = frozenset(("index", "id", "type", "function"))

@@ -9,7 +9,7 @@ from promptkit._frozen import FrozenDict
 from promptkit.adapters._openai_body import read_options
 from promptkit.adapters._openai_messages import MessageWriter
 from promptkit.adapters._openai_tables import FORMAT, MODES, OPENAI, Dialect, schema_name
-from promptkit.adapters.base import Converted, Loss, Losses, add_own, plain
+from promptkit.adapters.base import Converted, Loss, Losses, add_extra, add_own, plain
 from promptkit.errors import AdapterError
 from promptkit.options import ChatOptions, ToolDefinition
 from promptkit.prompt import Prompt
@@ -63,40 +63,11 @@ def _body(messages: list[dict[str, Any]], options: ChatOptions, dialect: Dialect
     if options.removed:
         losses.append(Loss("options.removed", "removed", "what is removed is just not sent"))
     if options.extra:
-        for key, value in options.extra.items():
-            _add_extra(body, key, value)
+        add_extra(body, options.extra, FORMAT, ("messages",))
         if read_options(body, dialect).extra != options.extra:
             why = "what the options have fields for reads back as those"
             losses.append(Loss("options.extra", "spelling", why))
     return body
-
-
-def _add_extra(body: dict[str, Any], key: str, value: Any) -> None:
-    """Lay one extra setting over the body: tools are added, fields of one object joined, all else replaced."""
-    if key == "messages":
-        raise AdapterError("messages stand in the prompt, not in its options", format=FORMAT, path="options.extra")
-    given = plain(value, f"options.extra.{key}", FORMAT)
-    if given is None:
-        body.pop(key, None)
-    elif key == "tools" and isinstance(given, list):
-        body[key] = body.get(key, []) + given
-    elif isinstance(given, dict) and isinstance(body.get(key), dict):
-        body[key] = _joined(body[key], given)
-    else:
-        body[key] = given
-
-
-def _joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Join two objects: the new one's fields win, ``None`` removes; one of another ``type`` replaces the old one."""
-    if "type" in new and new["type"] != old.get("type"):
-        return new
-    joined = old | new
-    for key in old.keys() & new.keys():
-        if isinstance(old[key], dict) and isinstance(new[key], dict):
-            joined[key] = _joined(old[key], new[key])
-        elif new[key] is None:
-            del joined[key]
-    return joined
 
 
 def _write_tools(tools: tuple[ToolDefinition, ...], body: dict[str, Any], dialect: Dialect, losses: Losses) -> None:

@@ -7,8 +7,17 @@ from typing import Any, NoReturn, Protocol, Self
 
 from attrs import field, frozen
 
+from promptkit import _json
 from promptkit._frozen import Value, shown
-from promptkit.errors import AdapterError, ModelError, PromptError, ResponseFormatError, UnsupportedContentError
+from promptkit.errors import (
+    AdapterError,
+    ModelError,
+    PromptError,
+    ResponseFormatError,
+    ToolError,
+    UnsupportedContentError,
+)
+from promptkit.messages import ToolCall
 from promptkit.response import ChatChunk, ChunkAccumulator
 
 __all__ = [
@@ -17,12 +26,15 @@ __all__ = [
     "EventReader",
     "Loss",
     "Losses",
+    "add_extra",
     "add_own",
     "aread_events",
+    "arguments_of",
     "damaged",
     "lose_metadata",
     "plain",
     "read_events",
+    "text_of",
 ]
 
 NOTES = frozenset(
@@ -134,12 +146,89 @@ def lose_metadata(metadata: Mapping[str, Any], vendor: str, path: str, losses: L
 def _merge(body: dict[str, Any], own: Mapping[str, Any], vendor: str, path: str, losses: Losses) -> None:
     for key, value in own.items():
         at = f"{path}.{key}"
-        if key not in body:
+        if value is None:
+            losses.append(Loss(at, "metadata", "what has no value is just not sent"))
+        elif key not in body:
             body[key] = plain(value, at, vendor)
-        elif isinstance(body[key], dict) and isinstance(value, Mapping):
+        elif isinstance(body[key], dict) and isinstance(value, Mapping) and value:
             _merge(body[key], value, vendor, at, losses)
         else:
             losses.append(Loss(at, "metadata", f"{key!r} is written from the value itself"))
+
+
+def add_extra(body: dict[str, Any], extra: Mapping[str, Any], vendor: str, reserved: tuple[str, ...]) -> None:
+    """Lay the extra settings over a body: tools are added, fields of one object joined, all else replaced.
+
+    ``None`` takes a field out; an object of another ``type`` replaces the old one.
+
+    Args:
+        body: The body written so far; it is changed.
+        extra: The settings, by their names on the wire.
+        vendor: The name of the wire format.
+        reserved: The fields that are no settings but the prompt itself.
+
+    Raises:
+        AdapterError: A field is reserved, or holds bytes.
+    """
+    for key, value in extra.items():
+        if key in reserved:
+            verb = "stand" if key.endswith("s") else "stands"
+            why = f"{key} {verb} in the prompt, not in its options"
+            raise AdapterError(why, format=vendor, path="options.extra")
+        given = plain(value, f"options.extra.{key}", vendor)
+        if given is None:
+            body.pop(key, None)
+        elif key == "tools" and isinstance(given, list):
+            body[key] = body.get(key, []) + given
+        elif isinstance(given, dict) and isinstance(body.get(key), dict):
+            body[key] = _joined(body[key], given)
+        else:
+            body[key] = given
+
+
+def _joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    if "type" in new and new["type"] != old.get("type"):
+        return new
+    joined = old | new
+    for key in old.keys() & new.keys():
+        if isinstance(old[key], dict) and isinstance(new[key], dict):
+            joined[key] = _joined(old[key], new[key])
+        elif new[key] is None:
+            del joined[key]
+    return joined
+
+
+_SHORT = 4000  # so no number in it has more digits than Python prints
+_PLAIN_TYPES = frozenset((str, int, bool, type(None)))
+
+
+def arguments_of(text: str) -> dict[str, Any] | None:
+    """Read the arguments of a call as a plain object; ``None`` says that they are none."""
+    if text == "{}":
+        return {}
+    if len(text) <= _SHORT:  # nearly all are an object of texts and small numbers, which needs no further look
+        try:
+            given = _json.loads(text)
+        except ValueError:
+            given = None
+        if type(given) is dict and _PLAIN_TYPES.issuperset(map(type, given.values())):
+            return given
+    try:
+        return ToolCall(None, "call", arguments=text).parsed_arguments.thaw()
+    except ToolError:
+        return None
+
+
+def text_of(value: Mapping[str, Any], key: str, path: str = "") -> str | None:
+    """Give a text of an answer that says something; ``null`` and the empty text say nothing.
+
+    Raises:
+        ResponseFormatError: It is something else.
+    """
+    text = value.get(key)
+    if text is not None and not isinstance(text, str):
+        damaged(f"{path}.{key}" if path else key, "a str", text)
+    return text or None
 
 
 def damaged(path: str, wanted: str, value: object) -> NoReturn:
