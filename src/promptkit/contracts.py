@@ -32,6 +32,9 @@ __all__ = [
 class ChatModel(Protocol):
     """Answer a prompt.
 
+    A model that holds its answer to the ``output_schema`` of the options says so by ``takes_output_schema = True``;
+    a client tells the others in words what answer is wanted.
+
     >>> from promptkit import AssistantMessage, ChatResponse, Generation
     >>> class Parrot:
     ...     def call(self, prompt: Prompt) -> ChatResponse:

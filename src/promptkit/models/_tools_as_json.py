@@ -50,8 +50,9 @@ def tools_as_json(prompt: Prompt) -> tuple[Prompt, bool]:
         AdapterError: ``tool_choice`` names a tool that is not offered.
     """
     options = prompt.options
-    messages = tuple([_as_text(as_builtin(message)) for message in prompt])
     offered = _offered(options)
+    form = _CALL_AS_JSON if offered else _CALL_IN_WORDS
+    messages = tuple([_as_text(as_builtin(message), form) for message in prompt])
     if not offered:
         return Prompt(messages, options.mutate(tools=UNSET, tool_choice=UNSET)), False
     may_answer = options.tool_choice in (None, "auto")
@@ -126,10 +127,16 @@ def _lifted(schema: Mapping[str, Any], owner: str, definitions: dict[str, Any]) 
     return moved(schema)
 
 
-def _as_text(message: Message) -> Message:
+_CALL_AS_JSON = '{{"name": {}, "arguments": {}}}'
+_CALL_IN_WORDS = "I call {} with {}."
+"""How the past calls read where none may follow: a small model repeats JSON that it sees."""
+
+
+def _as_text(message: Message, form: str) -> Message:
     if isinstance(message, AssistantMessage) and _speaks_of_tools(message):
         calls: tuple[ToolCall | InvalidToolCall, ...] = (*message.tool_calls, *message.invalid_tool_calls)
-        lines = [f'{{"name": {_json.dumps(call.name)}, "arguments": {call.arguments or "{}"}}}' for call in calls]
+        names = [call.name or "?" if form is _CALL_IN_WORDS else _json.dumps(call.name) for call in calls]
+        lines = [form.format(name, call.arguments or "{}") for name, call in zip(names, calls, strict=True)]
         return AssistantMessage(_with_text(message.content, lines))
     if isinstance(message, ToolResponseMessage):
         parts: list[Part] = []

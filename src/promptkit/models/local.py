@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Generator, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from promptkit._frozen import shown
 from promptkit.adapters.base import read_events
@@ -91,6 +91,8 @@ class LlamaCppChatModel:
     >>> response.usage.completion_tokens <= 8
     True
     """
+
+    takes_output_schema: ClassVar[bool] = True
 
     def __init__(
         self,

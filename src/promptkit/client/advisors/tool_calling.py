@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
 from promptkit._frozen import shown
 from promptkit.client.advisors._steps import Ask, Do, SteppedAdvisor, Steps, passing
+from promptkit.client.advisors.validation import checked_count
 from promptkit.client.request import ChatClientRequest
 from promptkit.errors import PromptError, ToolLimitError
 from promptkit.options import ChatOptions
@@ -29,10 +30,12 @@ class ToolCallingAdvisor(SteppedAdvisor):
         manager: How tools are run: in parallel or not, time, limits, what becomes of errors. Its own tools are there
             in every request, before those of the request.
         max_rounds: Rounds of one request, at most, whatever the manager's limits on calls.
+        then: What becomes of a model that wants more rounds: ``"raise"`` raises a `ToolLimitError`, ``"answer"`` asks it
+            once more, without leave to call, as small models need it.
         order: Its place; the lowest is the outermost. Memory stands inside of it by default, and so keeps every round.
 
     Raises:
-        PromptError: The manager is none, or ``max_rounds`` is below 1.
+        PromptError: The manager is none, or ``max_rounds`` or ``then`` has a wrong value.
 
     >>> from promptkit import AssistantMessage, ChatClient, ToolCall
     >>> from promptkit.tools import tool
@@ -47,16 +50,24 @@ class ToolCallingAdvisor(SteppedAdvisor):
     'It is 3.'
     """
 
-    __slots__ = ("_manager", "_max_rounds")
+    __slots__ = ("_manager", "_max_rounds", "_then")
 
-    def __init__(self, manager: ToolCallingManager | None = None, *, max_rounds: int = 50, order: int = 200) -> None:
+    def __init__(
+        self,
+        manager: ToolCallingManager | None = None,
+        *,
+        max_rounds: int = 50,
+        then: Literal["raise", "answer"] = "raise",
+        order: int = 200,
+    ) -> None:
         super().__init__(order)
         if manager is not None and not isinstance(manager, ToolCallingManager):
             raise PromptError(f"a ToolCallingAdvisor takes a ToolCallingManager, not {shown(manager)}")
-        if type(max_rounds) is not int or max_rounds < 1:
-            raise PromptError(f"max_rounds must be a positive int, not {shown(max_rounds)}")
+        if then not in ("raise", "answer"):
+            raise PromptError(f"then must be 'raise' or 'answer', not {shown(then)}")
         self._manager = ToolCallingManager(()) if manager is None else manager
-        self._max_rounds = max_rounds
+        self._max_rounds = checked_count(max_rounds, "max_rounds")
+        self._then = then
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self._manager.tools)}, order={self.order})"
@@ -83,6 +94,9 @@ class ToolCallingAdvisor(SteppedAdvisor):
                 direct: ChatResponse = yield Ask(request.mutate(answer=answer.mutate(usage=Usage())))
                 return direct.mutate(usage=usage)
             request = _freed(request)
+        if self._then == "answer":
+            last: ChatResponse = yield Ask(_with_options(request, ChatOptions(tool_choice="none")))
+            return last.mutate(usage=usage + last.usage)
         raise ToolLimitError(
             f"the model calls tools without end: {self._max_rounds} rounds in one request",
             limit=self._max_rounds,
