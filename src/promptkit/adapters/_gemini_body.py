@@ -95,11 +95,19 @@ class _Reader:
         parts = _parts(content)
         role = content.get("role")
         own = {} if content.keys() <= _SPOKEN else own_of(content, _SPOKEN)
+        said = _only_text(parts) if len(parts) == 1 and not own else None
         if role in _USERS:
-            self.user(parts, own)
+            if said is None:
+                self.user(parts, own)
+                return
+            self.finish_results()
+            self.messages.append(UserMessage(said))
         elif role == "model":
             self.finish_results()
-            self.model(parts, own)
+            if said is None:
+                self.model(parts, own)
+            else:
+                self.messages.append(AssistantMessage(said))
         else:
             raise AdapterError(f"role must be one of user, model, not {shown(role)}")
 
@@ -152,6 +160,13 @@ def _parts(content: Any) -> Any:
     return parts or ()
 
 
+def _only_text(parts: Any) -> str | None:
+    """Give the text of a part that is nothing but text, as most contents have one and no other."""
+    part = parts[0]
+    text = part.get("text") if type(part) is dict and len(part) == 1 else None
+    return text if type(text) is str else None
+
+
 def _each(parts: Iterable[Any], read: Callable[[Any], T]) -> list[T]:
     """Read every part; an error says which one it was."""
     found: list[T] = []
@@ -167,6 +182,9 @@ def data_of(part: Any) -> str | None:
     """Name the one field of a part that is its data; ``None`` if we know none or several."""
     if not isinstance(part, _MAPPINGS):
         raise AdapterError(f"a part must be a mapping, not {shown(part)}")
+    if len(part) == 1:
+        (key,) = part
+        return key if key in DATA and part[key] is not None else None
     found = [key for key in part if key in DATA and part[key] is not None]
     return found[0] if len(found) == 1 else None
 
