@@ -76,6 +76,7 @@ THIRD_PARTY = {
     "openai": ("openai", {"adapters", "models"}),
     "anthropic": ("anthropic", {"adapters", "models"}),
     "google": ("google-genai", {"adapters", "models"}),
+    "httpx": ("google-genai", {"models"}),
 }
 """Packages by import name: the distribution that the core or an extra names, and the parts that may import it."""
 

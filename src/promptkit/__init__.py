@@ -35,6 +35,7 @@ _MODULES = {
     "ConvertedOutput": "promptkit.converters.base",
     "FStringRenderer": "promptkit.renderers.fstring",
     "FewShotExamples": "promptkit.templates.few_shot",
+    "GeminiChatModel": "promptkit.models.gemini",
     "Generation": "promptkit.response",
     "HistoryError": "promptkit.errors",
     "InMemoryChatMemoryRepository": "promptkit.memory.in_memory",
@@ -224,6 +225,7 @@ if TYPE_CHECKING:
     from promptkit.messages import ToolResponseMessage as ToolResponseMessage
     from promptkit.messages import UserMessage as UserMessage
     from promptkit.models.anthropic import AnthropicChatModel as AnthropicChatModel
+    from promptkit.models.gemini import GeminiChatModel as GeminiChatModel
     from promptkit.models.local import LlamaCppChatModel as LlamaCppChatModel
     from promptkit.models.openai import OpenAIChatModel as OpenAIChatModel
     from promptkit.options import ChatOptions as ChatOptions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import subprocess
 import sys
 import traceback
@@ -16,25 +17,30 @@ import pytest
 from promptkit.adapters.openai import OPENAI
 from promptkit.errors import (
     AdapterError,
+    AuthenticationError,
     ContextLengthError,
     MissingDependencyError,
     ModelError,
     PromptError,
+    RateLimitError,
     ResponseFormatError,
     UnsupportedContentError,
 )
 from promptkit.messages import UserMessage
 from promptkit.models.anthropic import AnthropicChatModel
+from promptkit.models.gemini import GeminiChatModel
 from promptkit.models.openai import OpenAIChatModel
 from promptkit.options import ChatOptions
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse
 from tests.models.conftest import Server
-from tests.models.scripted_server import ScriptedServer, http, stream
+from tests.models.scripted_server import END, ScriptedServer, http, stream
 from tests.models.wires import KEY, TEXT, WIRES, Wire
 
 PROMPT = Prompt("Hi", ChatOptions(max_tokens=50))
-CLASSES = {"openai": OpenAIChatModel, "anthropic": AnthropicChatModel}
+CLASSES: dict[str, Any] = {"openai": OpenAIChatModel, "anthropic": AnthropicChatModel, "gemini": GeminiChatModel}
+TWO_CLIENTS = ("openai", "anthropic")
+"""The SDKs that have a client for sync calls and one for async calls."""
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +81,7 @@ def clients(name: str, url: str) -> tuple[Any, Any]:
         ({"model": 7}, "model"),
         ({"api_key": b"sk-secret-value"}, "api_key must be a text, not bytes"),
         ({"api_key": " "}, "api_key must be a text, not an empty one"),
+        ({"base_url": ""}, "base_url must be a text"),
         ({"base_url": 5}, "base_url must be a text"),
         ({"timeout": 0}, "timeout must be seconds above 0, not 0"),
         ({"timeout": "5"}, "timeout must be seconds"),
@@ -83,7 +90,6 @@ def clients(name: str, url: str) -> tuple[Any, Any]:
         ({"max_retries": -1}, "max_retries must be an int from 0 on, not -1"),
         ({"max_retries": 1.5}, "max_retries must be an int"),
         ({"client": object(), "timeout": 5, "api_key": KEY}, "api_key, timeout beside it"),
-        ({"async_client": object(), "base_url": "http://x"}, "base_url beside it"),
     ],
 )
 def test_wrong_arguments_are_refused(kind: Any, arguments: dict[str, Any], message: str) -> None:
@@ -104,17 +110,18 @@ def test_own_arguments_are_checked() -> None:
 def test_a_missing_sdk_is_named_with_its_command(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(MissingDependencyError, match=r"pip install 'promptkit\[(openai|anthropic)\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'promptkit\[(openai|anthropic|gemini)\]'"):
         kind()
 
 
 def test_a_missing_key_is_an_error_of_the_first_call(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
+    for name in os.environ:
+        if name.startswith(("OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_")):
+            monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", "/nowhere")
 
-    with pytest.raises(ModelError, match="api_key"):
-        kind(base_url="http://127.0.0.1:1").call(PROMPT)
+    with pytest.raises(ModelError, match=r"(?i)api.key"):
+        kind("m", base_url="http://127.0.0.1:1").call(PROMPT)
 
 
 def test_the_sdks_own_variables_say_key_and_server(
@@ -122,10 +129,10 @@ def test_the_sdks_own_variables_say_key_and_server(
 ) -> None:
     name = next(name for name, value in WIRES.items() if value is wire)
     monkeypatch.setenv(f"{name.upper()}_API_KEY", "sk-from-environment")
-    monkeypatch.setenv(f"{name.upper()}_BASE_URL", server.url)
+    monkeypatch.setenv(f"{'GOOGLE_' if name == 'gemini' else ''}{name.upper()}_BASE_URL", server.url)
     server.answer(http(200, wire.answer(TEXT)))
 
-    with CLASSES[name]() as chat_model:
+    with CLASSES[name]("m") as chat_model:
         assert chat_model.call(PROMPT).text == TEXT
     assert "sk-from-environment" in " ".join(server.requests[0].headers.values())
 
@@ -142,9 +149,10 @@ def test_a_key_that_no_header_can_carry_is_not_shown(server: ScriptedServer, nam
     assert not caught.value.retryable
 
 
-def test_half_a_surrogate_is_the_prompts_fault(wire: Wire) -> None:
+@pytest.mark.parametrize("name", TWO_CLIENTS)
+def test_half_a_surrogate_is_the_prompts_fault(name: str) -> None:
     with (
-        wire.model("http://127.0.0.1:1") as chat_model,
+        WIRES[name].model("http://127.0.0.1:1") as chat_model,
         pytest.raises(AdapterError, match="half a surrogate pair"),
     ):
         chat_model.call(Prompt("\ud800", ChatOptions(max_tokens=5)))
@@ -157,12 +165,18 @@ def test_what_is_no_prompt_is_refused(wire: Wire) -> None:
 
 def test_nothing_is_imported_or_contacted_before_the_first_call() -> None:
     program = (
-        "import sys, promptkit; promptkit.OpenAIChatModel('m'); promptkit.AnthropicChatModel('m').close();"
-        "print({'openai', 'anthropic', 'httpx2', 'asyncio', 'logging'} & set(sys.modules))"
+        "import sys, promptkit as p; p.OpenAIChatModel('m'); p.AnthropicChatModel('m').close(); p.GeminiChatModel('m');"
+        "print({'openai', 'anthropic', 'google.genai', 'httpx2', 'asyncio', 'logging'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
     assert done.stdout.strip() == "set()", done.stderr
+
+
+def said_model(server: ScriptedServer) -> str:
+    """Give the name of the model in a request: in its body, or in the path as Gemini wants it."""
+    request = server.requests[0]
+    return request.body.get("model") or request.path.rpartition("/")[2].partition(":")[0]
 
 
 def test_the_body_goes_out_as_the_adapter_wrote_it(server: ScriptedServer, wire: Wire) -> None:
@@ -174,8 +188,8 @@ def test_the_body_goes_out_as_the_adapter_wrote_it(server: ScriptedServer, wire:
 
     body = server.requests[0].body
     assert body["brand_new"] == {"a": [1, None]}
-    assert body["model"] == "m"
-    assert body["temperature"] == 0.5
+    assert body.get("generationConfig", body)["temperature"] == 0.5
+    assert said_model(server) == "m"
 
 
 def test_the_model_may_be_named_first(server: ScriptedServer, wire: Wire) -> None:
@@ -184,7 +198,7 @@ def test_the_model_may_be_named_first(server: ScriptedServer, wire: Wire) -> Non
     with wire.model(server.url, model="m1", options=ChatOptions(model="m0")) as chat_model:
         chat_model.call(PROMPT)
 
-    assert server.requests[0].body["model"] == chat_model.options.model == "m1"
+    assert said_model(server) == chat_model.options.model == "m1"
 
 
 @pytest.mark.parametrize(
@@ -246,7 +260,7 @@ def test_a_loop_that_was_only_closed_is_forgotten(server: ScriptedServer, wire: 
     gc.collect()
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", TWO_CLIENTS)
 def test_an_injected_client_is_used_and_left_open(server: ScriptedServer, name: str) -> None:
     wire = WIRES[name]
     client, async_client = clients(name, server.url)
@@ -272,7 +286,7 @@ def test_an_injected_client_is_used_and_left_open(server: ScriptedServer, name: 
     client.close()
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", TWO_CLIENTS)
 def test_with_a_sync_client_alone_async_calls_run_in_threads(server: ScriptedServer, name: str) -> None:
     client, _ = clients(name, server.url)
     chat_model = CLASSES[name](client=client)
@@ -282,6 +296,73 @@ def test_with_a_sync_client_alone_async_calls_run_in_threads(server: ScriptedSer
     server.answer(*stream(WIRES[name].stream()))
     assert asyncio.run(ajoined(chat_model)).text == TEXT
     client.close()
+
+
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")  # the SDK's own
+def test_an_injected_client_of_gemini_serves_all_calls(server: ScriptedServer) -> None:
+    from google import genai
+
+    wire = WIRES["gemini"]
+    http_options = genai.types.HttpOptions(base_url=server.url, retry_options=genai.types.HttpRetryOptions(attempts=1))
+    client = genai.Client(api_key=KEY, http_options=http_options)
+    chat_model = GeminiChatModel("m", client=client)
+
+    async def both() -> None:
+        server.answer(http(200, wire.answer(TEXT), [("Connection", "close")]))
+        assert (await chat_model.acall(PROMPT)).text == TEXT
+        server.answer(*stream(wire.stream()), END)
+        assert (await ajoined(chat_model)).text == TEXT
+        await client.aio.aclose()
+
+    server.answer(http(200, wire.answer(TEXT)))
+    assert chat_model.call(PROMPT).text == TEXT
+    asyncio.run(both())
+    client.close()
+
+
+@pytest.mark.parametrize("name", [None, "", "../v2/models/m", "m?key=1", "m#", "a b"])
+def test_gemini_wants_a_model_for_the_url(server: ScriptedServer, name: str | None) -> None:
+    server.answer()
+
+    with WIRES["gemini"].model(server.url, options=ChatOptions(model=name)) as chat_model:
+        with pytest.raises(AdapterError, match=r"options\.model: a model"):
+            chat_model.call(PROMPT)
+        with pytest.raises(AdapterError, match=r"options\.model: a model"):
+            chat_model.count_tokens(PROMPT)
+    assert not server.requests
+
+
+def test_gemini_counts_tokens_of_a_whole_request(server: ScriptedServer) -> None:
+    server.answer(http(200, {"totalTokens": 9}))
+
+    with WIRES["gemini"].model(server.url, api_version="v1beta") as chat_model:
+        assert chat_model.count_tokens(Prompt("Hi")) == asyncio.run(chat_model.acount_tokens(Prompt("Hi"))) == 9
+
+    assert server.requests[0].path == "/v1beta/models/m:countTokens"
+    contents = [{"role": "user", "parts": [{"text": "Hi"}]}]
+    assert server.requests[0].body == {"generateContentRequest": {"model": "models/m", "contents": contents}}
+
+
+def test_gemini_says_in_the_record_how_long_to_wait_and_that_a_key_is_wrong(server: ScriptedServer) -> None:
+    details: list[Any] = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}, 7]
+    record = {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": details}
+
+    with WIRES["gemini"].model(server.url) as chat_model:
+        server.answer(http(429, {"error": record}))
+        with pytest.raises(RateLimitError) as limit:
+            chat_model.call(PROMPT)
+        server.answer(http(429, {"error": record | {"details": [{"retryDelay": "soon"}]}}))
+        with pytest.raises(RateLimitError) as vague:
+            chat_model.call(PROMPT)
+        server.answer(
+            http(400, {"error": {"message": "API key not valid", "details": [{"reason": "API_KEY_INVALID"}]}})
+        )
+        with pytest.raises(AuthenticationError) as denied:
+            chat_model.call(PROMPT)
+
+    assert limit.value.retry_after == 34.5
+    assert vague.value.retry_after is None
+    assert denied.value.status == 400
 
 
 def test_a_closed_model_refuses(server: ScriptedServer, wire: Wire) -> None:

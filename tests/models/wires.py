@@ -9,7 +9,9 @@ from typing import Any
 from attrs import frozen
 
 from promptkit.models.anthropic import AnthropicChatModel
+from promptkit.models.gemini import GeminiChatModel
 from promptkit.models.openai import OpenAIChatModel
+from promptkit.options import ChatOptions
 
 KEY = "sk-scripted-0123456789abcdef"
 PIECES = ("Grüße ", "世界 ", "🙂!")
@@ -28,6 +30,8 @@ class Wire:
         event: Writes an event.
         error: The JSON of an error with a message.
         request_id: The header that carries the id of a request.
+        has_mark: Whether the last event of a stream says nothing but that it has ended.
+        takes_comments: Whether the SDK passes over comments in a stream.
     """
 
     model: Callable[..., Any]
@@ -37,6 +41,8 @@ class Wire:
     event: Callable[[Any], bytes]
     error: Callable[[str], Any]
     request_id: str
+    has_mark: bool = True
+    takes_comments: bool = True
 
     def stream(self, pieces: Sequence[str] = PIECES) -> list[bytes]:
         return [self.event(event) for event in [*self.events(pieces), *self.end()]]
@@ -54,11 +60,11 @@ def _chunk(delta: Mapping[str, Any], finish_reason: str | None = None) -> dict[s
     return {"id": "r", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
 
 
-def _making(kind: Any, path: str = "") -> Callable[..., Any]:
+def _making(kind: Any, path: str = "", **settings: Any) -> Callable[..., Any]:
     """Give what makes a model for a server; it asks once."""
 
     def make(server: str, **given: Any) -> Any:
-        return kind(**{"base_url": server + path, "api_key": KEY, "max_retries": 0} | given)
+        return kind(**{"base_url": server + path, "api_key": KEY, "max_retries": 0} | settings | given)
 
     return make
 
@@ -119,4 +125,24 @@ ANTHROPIC = Wire(
     request_id="request-id",
 )
 
-WIRES: Mapping[str, Wire] = {"openai": OPENAI, "anthropic": ANTHROPIC}
+
+def _candidate(text: str | None, **rest: Any) -> dict[str, Any]:
+    content = {} if text is None else {"content": {"role": "model", "parts": [{"text": text}]}}
+    return {"candidates": [{"index": 0, **content, **rest}], "modelVersion": "m", "responseId": "r"}
+
+
+_GEMINI_USAGE = {"usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2, "totalTokenCount": 5}}
+
+GEMINI = Wire(
+    model=_making(GeminiChatModel, options=ChatOptions(model="m")),
+    answer=lambda text: _candidate(text, finishReason="STOP") | _GEMINI_USAGE,
+    events=lambda pieces: [_candidate(piece) for piece in pieces],
+    end=lambda: [_candidate(None, finishReason="STOP") | _GEMINI_USAGE],
+    event=_data,
+    error=lambda message: {"error": {"code": 1, "message": message, "status": "SOME_ERROR"}},
+    request_id="x-request-id",
+    has_mark=False,
+    takes_comments=False,
+)
+
+WIRES: Mapping[str, Wire] = {"openai": OPENAI, "anthropic": ANTHROPIC, "gemini": GEMINI}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +23,24 @@ class Clients:
     Args:
         owner: The model's name, for errors.
         make: Makes a client; the argument tells whether it is an async one.
+        aclose: Closes an async client that was made.
         sync: A client that was injected.
         asynchronous: An async client that was injected.
     """
 
-    __slots__ = ("_closed", "_given", "_given_async", "_lock", "_loops", "_made", "_make", "_owner")
+    __slots__ = ("_aclose_one", "_closed", "_given", "_given_async", "_lock", "_loops", "_made", "_make", "_owner")
 
-    def __init__(self, owner: str, make: Callable[[bool], Any], sync: Any, asynchronous: Any) -> None:
+    def __init__(
+        self,
+        owner: str,
+        make: Callable[[bool], Any],
+        aclose: Callable[[Any], Awaitable[None]],
+        sync: Any,
+        asynchronous: Any,
+    ) -> None:
         self._owner = owner
         self._make = make
+        self._aclose_one = aclose
         self._given = sync
         self._given_async = asynchronous
         self._made: Any = None
@@ -90,7 +99,7 @@ class Clients:
             yield
         finally:
             self._loops.pop(loop, None)
-            await client.close()
+            await self._aclose_one(client)
 
     def _check(self) -> None:
         if self._closed:

@@ -17,7 +17,16 @@ from promptkit.errors import (
     TransportError,
 )
 
-__all__ = ["Failure", "broken_off", "refused", "retry_after", "secrets_of", "unforeseen", "without_secrets"]
+__all__ = [
+    "Failure",
+    "broken_off",
+    "refused",
+    "retry_after",
+    "secrets_of",
+    "token_count",
+    "unforeseen",
+    "without_secrets",
+]
 
 Failure = Callable[[object], ModelError]
 """Make our error of a vendor's record of one: an adapter's ``error_of``."""
@@ -101,9 +110,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return None if date is None else max(0.0, mktime_tz(date) - time.time())
 
 
-def broken_off(vendor: str, error: BaseException, host: str = "", *, timeout: bool = False) -> ModelError:
+def broken_off(vendor: str, error: BaseException, *, timeout: bool = False) -> ModelError:
     """Make the error of a connection that was not made, or broke."""
-    server = f"{vendor} at {host}" if host else vendor
+    server = f"{vendor}{_host(error)}"
     if timeout:
         return TransportError(f"{server} did not answer in time")
     while error.__cause__ is not None:
@@ -111,10 +120,20 @@ def broken_off(vendor: str, error: BaseException, host: str = "", *, timeout: bo
     kind = type(error).__name__
     if kind == "LocalProtocolError":  # its text may quote the header with the key
         return ModelError(_UNSENDABLE)
-    return TransportError(f"the connection to {server} failed with {kind}: {str(error)[:200]}")
+    message = f"the connection to {server} failed with {kind}: {str(error)[:200]}"
+    return ModelError(message) if kind == "UnsupportedProtocol" else TransportError(message)
 
 
 _UNSENDABLE = "the key or a header holds characters that HTTP cannot carry"
+
+
+def _host(error: BaseException) -> str:
+    """Say where the server is, without what else a URL may hold."""
+    try:
+        url = error.request.url  # type: ignore[attr-defined]
+    except (AttributeError, RuntimeError):
+        return ""
+    return f" at {url.host}:{url.port}" if url.port else f" at {url.host}"
 
 
 def unforeseen(vendor: str, error: Exception) -> Exception:
@@ -124,15 +143,23 @@ def unforeseen(vendor: str, error: Exception) -> Exception:
         if error.encoding.lower().replace("-", "") == "utf8":
             return AdapterError("a text of the prompt holds half a surrogate pair", format=vendor)
         return ModelError(_UNSENDABLE)
-    if isinstance(error, ValueError) and kind.__module__ in (
-        "builtins",
-        "json.decoder",
-        "pydantic_core._pydantic_core",
-    ):
-        return ResponseFormatError(f"the answer is damaged: {kind.__name__}: {str(error)[:200]}")
+    if isinstance(error, UnicodeDecodeError) or kind.__name__ == "JSONDecodeError":
+        return ResponseFormatError(f"the answer is damaged: it is no JSON ({kind.__name__})")
     if isinstance(error, OSError) or kind.__module__.partition(".")[0] in _TRANSPORTS:
         return broken_off(vendor, error, timeout="Timeout" in kind.__name__)
     return ModelError(f"{vendor} cannot be asked: {kind.__name__}: {str(error)[:300]}")
 
 
 _TRANSPORTS = frozenset(("aiohttp", "anyio", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "ssl"))
+
+
+def token_count(payload: Any, key: str) -> int:
+    """Read a count of tokens.
+
+    Raises:
+        ResponseFormatError: It holds none.
+    """
+    count = payload.get(key) if isinstance(payload, dict) else None
+    if type(count) is not int:
+        raise ResponseFormatError("the answer is damaged: it holds no count of tokens")
+    return count

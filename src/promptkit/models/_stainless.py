@@ -16,7 +16,7 @@ from promptkit.errors import PromptkitError, ResponseFormatError
 from promptkit.models._failures import Failure, broken_off, refused, secrets_of, unforeseen, without_secrets
 from promptkit.models._vendor import VendorChatModel
 
-__all__ = ["StainlessChatModel", "token_count"]
+__all__ = ["StainlessChatModel"]
 
 
 class StainlessChatModel(VendorChatModel):
@@ -60,9 +60,7 @@ class StainlessChatModel(VendorChatModel):
             return error
         sdk = self._sdk()
         if isinstance(error, sdk.APIConnectionError):
-            url = error.request.url
-            host = f"{url.host}:{url.port}" if url.port else url.host
-            return broken_off(self._vendor, error, host, timeout=isinstance(error, sdk.APITimeoutError))
+            return broken_off(self._vendor, error, timeout=isinstance(error, sdk.APITimeoutError))
         if isinstance(error, sdk.APIResponseValidationError):
             return ResponseFormatError(f"the answer is damaged: {self._vendor} did not answer in JSON")
         if not isinstance(error, sdk.APIError):
@@ -79,15 +77,3 @@ class StainlessChatModel(VendorChatModel):
             error_of=self._error_of,
             request_id=error.request_id,
         )
-
-
-def token_count(payload: Any) -> int:
-    """Read a count of tokens.
-
-    Raises:
-        ResponseFormatError: It holds none.
-    """
-    count = payload.get("input_tokens") if isinstance(payload, dict) else None
-    if type(count) is not int:
-        raise ResponseFormatError("the answer is damaged: it holds no count of tokens")
-    return count

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Self
 from promptkit._frozen import shown
 from promptkit.adapters.base import Converted, EventReader, Loss, aread_events, read_events
 from promptkit.contracts import astream_in_thread
-from promptkit.errors import MissingDependencyError, PromptError
+from promptkit.errors import MissingDependencyError, ModelError, PromptError
 from promptkit.models._clients import Clients
+from promptkit.models._failures import without_secrets
 from promptkit.options import ChatOptions
 from promptkit.prompt import Prompt
 from promptkit.response import ChatChunk, ChatResponse
@@ -69,7 +70,7 @@ class VendorChatModel(ABC):
         self._options = options if model is None else options.merge(ChatOptions(model=model))
         self._strict = strict
         self._connection = given
-        self._clients = Clients(name, self._made, client, async_client)
+        self._clients = Clients(name, self._made, self._aclose_client, client, async_client)
         self._reported: set[str] = set()
 
     @property
@@ -80,6 +81,10 @@ class VendorChatModel(ABC):
     @abstractmethod
     def _make_client(self, asynchronous: bool) -> Any:
         """Make a client of the SDK."""
+
+    async def _aclose_client(self, client: Any) -> None:
+        """Close a client that was made for async calls."""
+        await client.close()
 
     @abstractmethod
     def _convert(self, prompt: Prompt, streamed: bool) -> Converted:
@@ -197,7 +202,8 @@ class VendorChatModel(ABC):
         try:
             return self._make_client(asynchronous)
         except Exception as error:  # noqa: BLE001
-            raise self._failure(error) from None
+            why = without_secrets(str(error), [self._connection.get("api_key", "\0")])
+            raise ModelError(f"{self._package} makes no client: {type(error).__name__}: {why[:300]}") from None
 
     def _request(self, prompt: Prompt, *, streamed: bool = False) -> Converted:
         """Write the request, with the prompt's options over the model's own.
@@ -256,7 +262,7 @@ class VendorChatModel(ABC):
 
 
 def _check_connection(given: Mapping[str, Any]) -> None:
-    for name in ("api_key", "base_url"):
+    for name in ("api_key", "base_url", "api_version"):
         value = given.get(name, "-")
         if not isinstance(value, str) or not value.strip():
             # A key must not be shown, whatever it is.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from promptkit.adapters.anthropic import ChunkReader, error_of, to_request, to_response
 from promptkit.adapters.base import Converted, EventReader
 from promptkit.errors import PromptError
-from promptkit.models._failures import Failure
-from promptkit.models._stainless import StainlessChatModel, token_count
+from promptkit.models._failures import Failure, token_count
+from promptkit.models._stainless import StainlessChatModel
 from promptkit.options import NO_OPTIONS, ChatOptions
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse
@@ -84,11 +84,11 @@ class AnthropicChatModel(StainlessChatModel):
         Raises:
             ModelError: As from `call`.
         """
-        return token_count(self._sent(_COUNT_PATH, self._counted(prompt)))
+        return token_count(self._sent(_COUNT_PATH, self._counted(prompt)), "input_tokens")
 
     async def acount_tokens(self, prompt: Prompt) -> int:
         """Do `count_tokens` without blocking."""
-        return token_count(await self._asent(_COUNT_PATH, self._counted(prompt)))
+        return token_count(await self._asent(_COUNT_PATH, self._counted(prompt)), "input_tokens")
 
     def _counted(self, prompt: Prompt) -> dict[str, Any]:
         body = self._request(prompt).body
