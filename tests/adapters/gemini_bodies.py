@@ -69,6 +69,7 @@ def _media() -> SearchStrategy[Any]:
             {"fileUri": "https://example.org/a", "mimeType": "image/*"},
             {"fileUri": "data:text/plain,x://y"},
             {"mimeType": "image/png"},
+            {"fileUri": "https://example.org/a", "mimeType": 5},
         )
     )
     own = {"videoMetadata": st.just({"fps": 2, "startOffset": None}), "mediaResolution": st.just({"level": "L"})}
@@ -315,7 +316,7 @@ def _is_medium(inner: dict[str, Any], kind: str) -> bool:
     mime_type = inner.get("mimeType")
     if mime_type is None:
         return kind == "fileData"
-    return mime_type not in ("image/bmp", "image/*", "application/zip")
+    return mime_type not in (5, "image/bmp", "image/*", "application/zip")
 
 
 def _content(content: dict[str, Any]) -> list[dict[str, Any]]:

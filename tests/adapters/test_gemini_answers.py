@@ -248,6 +248,9 @@ def test_usage_that_counts_nothing_is_no_usage(usage: Any) -> None:
     assert not gemini.to_response({"candidates": [{"content": {"parts": [text("x")]}}], "usageMetadata": usage}).usage
 
 
+DEEP = json.loads('{"a":' * 500 + "1" + "}" * 500)
+
+
 def candidates(*parts: Any, **rest: Any) -> dict[str, Any]:
     return {"candidates": [{"content": {"parts": list(parts)}, **rest}]}
 
@@ -266,7 +269,9 @@ def candidates(*parts: Any, **rest: Any) -> dict[str, Any]:
         ({"candidates": [{"content": {"parts": "x"}}]}, r"candidates\[0\].content.parts must be a list"),
         ({"candidates": [{"finishReason": 5}]}, r"candidates\[0\].finishReason must be a str"),
         ({"candidates": [{"citationMetadata": 5}]}, r"candidates\[0\].citationMetadata must be a mapping"),
-        ({"candidates": [{"citationMetadata": {"x": [{1}]}}]}, r"citationMetadata is no JSON"),
+        ({"candidates": [{"citationMetadata": {"x": [{1}]}}]}, r"candidates\[0\].citationMetadata.x\[0\] is \{1\}"),
+        ({"candidates": [{"groundingMetadata": DEEP}]}, r"nests deeper"),
+        ({"candidates": [{}], "usageMetadata": DEEP}, r"nests deeper"),
         (candidates(5), r"parts\[0\] must be a mapping"),
         (candidates(text("x"), {"text": 5}), r"candidates\[0\].content.parts\[1\]: text must be a str"),
         (candidates({"inlineData": {"mimeType": "image/png", "data": "%"}}), r"parts\[0\]: the media data is not base64"),
@@ -277,7 +282,7 @@ def candidates(*parts: Any, **rest: Any) -> dict[str, Any]:
         (candidates({"functionCall": {"name": "f", "id": 5}}), r"functionCall.id must be a str"),
         ({"candidates": [{}], "usageMetadata": 5}, "usageMetadata must be a mapping"),
         ({"candidates": [{}], "responseId": 5}, "responseId must be a str"),
-        (candidates({"new": json.loads('{"a":' * 500 + "1" + "}" * 500)}), "the answer is damaged"),
+        (candidates({"new": DEEP}), "nests deeper"),
     ],
 )  # fmt: skip
 def test_damage_is_reported_with_its_place(payload: Any, error: str) -> None:
@@ -330,6 +335,7 @@ BROKEN_STREAMS: dict[str, tuple[list[Any], type[ModelError]]] = {
     "blocked on the way": ([*HELLO, BLOCKED], ModelError),
     "damage": ([*HELLO, event(5)], ResponseFormatError),
     "no event": ([*HELLO, 5], ResponseFormatError),
+    "deep usage": ([*HELLO, event(text("x"), usageMetadata=DEEP)], ResponseFormatError),
     "damaged usage": ([*HELLO, event(text("x"), usageMetadata=5)], ResponseFormatError),
 }
 

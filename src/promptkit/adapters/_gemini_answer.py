@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from promptkit import _json
-from promptkit._frozen import EMPTY, shown
+from promptkit._frozen import EMPTY, freeze, freeze_mapping, shown
 from promptkit.adapters._gemini_body import own_around, own_of, read_part
 from promptkit.adapters._gemini_tables import PASSING_ERRORS
 from promptkit.adapters.base import damaged, read_events, text_of
@@ -168,8 +168,10 @@ class ChunkReader:
         if type(usage) is not dict and not isinstance(usage, Mapping):
             damaged("usageMetadata", "a mapping", usage)
         for key, value in usage.items():
-            if value is not None:
+            if type(value) is int and 0 <= value < _MANY and type(key) is str:
                 self._usage[key] = value
+            elif value is not None:
+                self._usage |= freeze_mapping({key: value}, "usageMetadata")
 
     def _common(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Collect what is new of the call as a whole."""
@@ -249,6 +251,7 @@ class ChunkReader:
             raise ResponseFormatError("the answer is damaged: candidates must be a list with an answer in it")
 
 
+_MANY = 1 << 60  # no count is higher
 _CHANGING = frozenset(("candidates", "usageMetadata"))
 _EVENT_KEYS = frozenset(("candidates", "usageMetadata", "responseId", "modelVersion", "error"))
 _PLAIN_CANDIDATE = frozenset(("content", "index"))
@@ -330,24 +333,16 @@ def _metadata(candidate: Mapping[str, Any], answer: _Answer, path: str) -> dict[
             continue
         if not isinstance(found, Mapping):
             damaged(f"{path}.{key}", "a mapping", found)
-        for name, value in found.items():
+        for name, value in freeze(found, f"{path}.{key}", 3).items():  # now, as `rest` must not fail
             if value is None:
                 continue
             if key == "citationMetadata" and isinstance(value, list | tuple):
-                known = answer.citations.setdefault(name, {})
-                known.update((_spelled(item, f"{path}.{key}"), item) for item in value)
+                answer.citations.setdefault(name, {}).update((repr(item), item) for item in value)
             elif key == "logprobsResult" and isinstance(value, list | tuple):
                 answer.logprobs.setdefault(name, []).extend(value)
             else:
                 (answer.grounding if key == "groundingMetadata" else answer.logprobs)[name] = value
     return {key: value for key, value in candidate.items() if key not in _CANDIDATE_KEYS and value is not None}
-
-
-def _spelled(item: Any, path: str) -> str:
-    try:
-        return _json.dumps(item)
-    except (TypeError, ValueError) as error:
-        raise ResponseFormatError(f"the answer is damaged: {path} is no JSON: {error}") from None
 
 
 def _read_usage(usage: Mapping[str, Any]) -> Usage:
