@@ -705,6 +705,26 @@ WRITTEN: dict[str, tuple[dict[str, Any], list[Message]]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"inlineData": 5},
+        {"inlineData": {"mimeType": "image/png", "data": ""}},
+        {"inlineData": {"mimeType": "audio/*", "data": "eHh4"}},
+        {"inlineData": {"mimeType": 5, "data": "eHh4"}},
+        {"inlineData": {"data": "eHh4"}},
+        {"fileData": {"mimeType": "image/png"}},
+        {"fileData": {"fileUri": "https://example.org/a", "mimeType": "application/zip"}},
+    ],
+    ids=str,
+)
+def test_media_that_no_medium_can_hold_stay_as_they_are(part: dict[str, Any]) -> None:
+    prompt = gemini.from_request({"contents": [user(text("x"), part)]})
+
+    assert prompt == Prompt(UserMessage(["x", Opaque("gemini", part)]))
+    assert gemini.to_request(prompt, strict=True).body == {"contents": [user(text("x"), part)]}
+
+
 @pytest.mark.parametrize(("body", "messages"), WRITTEN.values(), ids=WRITTEN)
 def test_bodies_written_by_hand(body: dict[str, Any], messages: list[Message]) -> None:
     assert gemini.from_request(body) == Prompt(messages)
