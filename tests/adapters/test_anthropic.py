@@ -382,6 +382,20 @@ LOSSES: dict[str, tuple[list[Message], list[tuple[str, str]]]] = {
         ],
         [("messages[3]", "spelling")],
     ),
+    "results apart, metadata": (
+        [
+            Q,
+            AssistantMessage(tool_calls=[CALL, CALL.mutate(id="c2")]),
+            RESULT,
+            ToolResponseMessage(ToolResponse("c2", "weather", content="1"), metadata={"k": 1}),
+            UserMessage("and?", metadata={"k": 1}),
+        ],
+        [
+            ("messages[3].metadata.k", "metadata"),
+            ("messages[3]", "spelling"),
+            ("messages[4].metadata.k", "metadata"),
+        ],
+    ),
     "orphan result": ([Q, RESULT], [("messages[1].responses[0].name", "name"), ("messages[1]", "orphan_result")]),
     "unanswered call": ([Q, AssistantMessage(tool_calls=[CALL]), Q], [("messages[1]", "unanswered_call")]),
     "reused id": (
@@ -403,6 +417,7 @@ def test_losses_name_place_and_thing(messages: list[Message], expected: list[tup
         converted(*messages, strict=True)
     assert (caught.value.format, caught.value.path, caught.value.feature) == ("anthropic", *expected[0])
     check_types(request.body)
+    assert anthropic.to_request(anthropic.from_request(request.body)).body == request.body
 
 
 def test_late_system_text_joins_the_first_or_stays_in_place() -> None:

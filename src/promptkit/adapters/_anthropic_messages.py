@@ -223,12 +223,11 @@ class MessageWriter:
         self.open = ()
         if type(content) is not str:
             content = self._blocks(content, f"{path}.content", UserMessage)
-        if self.last is ToolResponseMessage and not message.metadata and message.content != ():
-            self.messages[-1]["content"] += _listed(content)
-            self._finish({}, message, path)
+        body = {"role": "user", "content": _compact(content)}
+        self._finish(body, message, path)
+        if self.last is ToolResponseMessage and len(body) == 2 and message.content != ():
+            self.messages[-1]["content"] += _listed(body["content"])
         else:
-            body = {"role": "user", "content": _compact(content)}
-            self._finish(body, message, path)
             self.messages.append(body)
         self.last = UserMessage
 
@@ -294,7 +293,6 @@ class MessageWriter:
 
     def _results(self, message: ToolResponseMessage, at: int) -> None:
         path = f"messages[{at}]"
-        joined = self.last is ToolResponseMessage and not message.metadata
         self.odd = self.odd or [*self.open] != [response.id for response in message.responses]
         self.open = ()
         blocks = [
@@ -303,7 +301,7 @@ class MessageWriter:
         ]
         body: Body = {"role": "user", "content": blocks}
         self._finish(body, message, path)
-        if joined:
+        if self.last is ToolResponseMessage and len(body) == 2:
             self.lose(path, "spelling", "results that follow each other read back as one message")
             self.messages[-1]["content"] += blocks
         else:
