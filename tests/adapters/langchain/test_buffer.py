@@ -187,6 +187,7 @@ ILL_FORMED: dict[str, tuple[str, str, str, str]] = {
     "xml, an entity": ("xml", '<message type="human">\n&quux;</message>', "line 2, column 1", "stands for no character"),
     "xml, a bare &": ("xml", '<message type="human">a & b</message>', "line 1, column 25", "'&' is written '&amp;'"),
     "xml, an entity declaration": ("xml", '<!DOCTYPE x [<!ENTITY a "b">]>', "line 1, column 1", "a tag must stand here"),
+    "xml, an unknown element": ("xml", '<message type="ai"><b>x</b></message>', "line 1, column 20", "<b> is no element"),
     "xml, no separator": (
         "xml",
         '<message type="human">a</message><message type="ai">b</message>',
@@ -238,6 +239,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a message to remove": (lambda: get_buffer_string([RemoveMessage("1")]), "RemoveMessage cannot be written"),
     "a message to remove, escaped": (lambda: escaped([RemoveMessage("1")]), "RemoveMessage cannot be written"),
     "a message to remove, as xml": (lambda: get_buffer_string([RemoveMessage("1")], format="xml"), "RemoveMessage cannot"),
+    "what is no message": (lambda: get_buffer_string("hi"), "str cannot be written"),  # type: ignore[arg-type]
+    "what is no message, as xml": (lambda: get_buffer_string("hi", format="xml"), "str cannot"),  # type: ignore[arg-type]
+    "a field that its message has not": (lambda: parse_buffer_string('Human(foo="1"): x'), "do not make a HumanMessage: got .*'foo'"),
     "a separator that text can hold": (lambda: escaped([], "; "), "message_separator of 'escaped' must be newlines"),
     "no separator": (lambda: escaped([], ""), "must be newlines, not ''"),
     "two equal prefixes": (lambda: get_buffer_string([], "AI", format="escaped"), "the prefixes must differ"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -82,6 +82,62 @@ def test_standard_forms_of_vendors_blocks(kind: Any, name: str) -> None:
     block, standard = BLOCKS[name]
 
     assert [masked(found) for found in kind(content=[block]).content_blocks] == [standard]
+
+
+MORE_BLOCKS: dict[str, dict[str, Any]] = {
+    "image by url": {"type": "image", "url": "https://e.org/a.png"},
+    "image by data": {"type": "image", "base64": "QQ==", "mime_type": "image/png"},
+    "image by data of no type": {"type": "image", "base64": "QQ=="},
+    "image by id": {"type": "image", "file_id": "f1"},
+    "image of nothing": {"type": "image"},
+    "image of a source without type": {"type": "image", "source": {"type": "base64", "data": "QQ=="}},
+    "image whose bytes are text": {"image": {"format": "png", "source": {"bytes": "x"}}},
+    "image_url as text": {"type": "image_url", "image_url": "https://e.org/a.png"},
+    "image_url of nothing": {"type": "image_url"},
+    "audio by data": {"type": "audio", "base64": "QQ==", "mime_type": "audio/wav"},
+    "audio by url": {"type": "audio", "url": "https://e.org/a.wav"},
+    "input_audio of nothing": {"type": "input_audio"},
+    "file with a name": {"type": "file", "base64": "QQ==", "mime_type": "a/b", "extras": {"filename": "a.pdf"}},
+    "file by url": {"type": "file", "url": "https://e.org/a.pdf"},
+    "file without name": {"type": "file", "file": {"file_data": "data:application/pdf;base64,QQ=="}},
+    "video": {"type": "video", "url": "https://e.org/a.mp4"},
+    "plain text": {"type": "text-plain", "text": "words", "mime_type": "text/plain"},
+    "text of nothing": {"type": "text"},
+    "text to cache": {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}},
+    "json": {"type": "json", "json": {"a": 1}},
+    "json by its key": {"json": {"a": 1}},
+    "guard": {"type": "guard_content", "guard_content": {"text": "t"}},
+    "guard by its key": {"guard_content": {"text": {"text": "t"}}},
+    "media": {"type": "media", "mime_type": "image/png", "data": b"A"},
+    "media of another type": {"type": "media", "mime_type": "application/pdf", "data": b"A"},
+    "call": {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}},
+    "call without id": {"type": "tool_use", "name": "f", "input": {}},
+    "result without id": {"type": "tool_result", "content": "3"},
+    "refusal": {"type": "refusal", "refusal": "no"},
+    "thoughts": {"type": "thinking", "thinking": "x"},
+    "reasoning": {"type": "reasoning", "reasoning": "x"},
+}
+OPENAI_BLOCKS = {name: block for name, (block, _) in BLOCKS.items()} | MORE_BLOCKS
+
+
+@pytest.mark.parametrize("name", sorted(OPENAI_BLOCKS))
+def test_openai_forms_of_vendors_blocks(name: str) -> None:
+    content = [{"type": "text", "text": "a"}, OPENAI_BLOCKS[name]]
+    for one, other in ((HumanMessage, core.HumanMessage), (AIMessage, core.AIMessage)):
+        for options in ({}, {"text_format": "block"}, {"pass_through_unknown_blocks": False}):
+            given: Any = options
+            ours, their_own = one(content), other(content=content)
+            assert outcome(partial(langchain.convert_to_openai_messages, [ours], **given)) == outcome(
+                partial(core.convert_to_openai_messages, [their_own], **given)
+            )
+
+
+def test_results_among_the_content_answer_the_call_before() -> None:
+    call, result = MORE_BLOCKS["call"], {"type": "tool_result", "tool_use_id": "c1", "content": "3"}
+    written = langchain.convert_to_openai_messages([AIMessage([call, result]), HumanMessage([result, "Thanks."])])
+
+    assert [body["role"] for body in written] == ["assistant", "tool", "tool", "user"]
+    assert [bool(body.get("tool_calls")) for body in written] == [True, False, False, False]
 
 
 KINDS = st.sampled_from(("human", "ai", "system", "tool", "function", "chat", "HumanMessage", "AIMessage"))

@@ -24,6 +24,7 @@ from promptkit import Prompt, contracts
 from promptkit.adapters.langchain import as_langchain_model, from_langchain_model, to_langchain_core
 from promptkit.content import Media, Reasoning, Text
 from promptkit.errors import (
+    AdapterError,
     AuthenticationError,
     ContextLengthError,
     ModelError,
@@ -449,6 +450,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[PromptkitError], str]] = {
         ResponseFormatError,
         "streams AIMessages, not str",
     ),
+    "no model of theirs": (lambda: from_langchain_model("gpt"), AdapterError, "'gpt' is no chat model of LangChain"),
+    "no model of ours": (lambda: as_langchain_model("gpt"), AdapterError, "it has none of call, stream"),  # type: ignore[arg-type]
     "broken arguments": (
         lambda: from_langchain_model(recorder()).call(Prompt([AssistantMessage(tool_calls=[ToolCall("c", "f", arguments="{")])])),
         UnsupportedContentError,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 from attrs import field, frozen
@@ -13,13 +13,15 @@ from promptkit.adapters.langchain.blocks import standard_blocks
 from promptkit.adapters.langchain.calls import optional_text
 from promptkit.errors import PromptError
 
-__all__ = ["BaseMessage", "ContentLike", "MessageContent", "id_text", "title_line"]
+__all__ = ["BaseMessage", "ContentLike", "MessageContent", "construct", "id_text", "title_line"]
 
 MessageContent = str | tuple[str | FrozenDict, ...]
 """What a message holds: text, or texts and blocks in order."""
 
 ContentLike = str | Iterable[str | Mapping[str, Any]]
 """What the content of a message is built from."""
+
+Message = TypeVar("Message", bound="BaseMessage")
 
 _set = object.__setattr__
 
@@ -142,6 +144,20 @@ class BaseMessage(_Slotted):
     def pretty_print(self) -> None:
         """Print `pretty_repr`."""
         print(self.pretty_repr())  # noqa: T201 - it is what the method is for
+
+
+def construct(kind: type[Message], fields: Mapping[str, Any]) -> Message:
+    """Make a message of fields that come from elsewhere.
+
+    Raises:
+        PromptError: A field is missing, wrong or unknown.
+    """
+    try:
+        return kind(**fields)
+    except TypeError as error:  # it names the class whose constructor it is, often a base
+        raise PromptError(
+            f"the fields do not make a {kind.__name__}: {str(error).partition('() ')[2] or error}"
+        ) from None
 
 
 def id_text(value: Any, path: str) -> str:

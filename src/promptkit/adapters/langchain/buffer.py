@@ -179,11 +179,11 @@ def _as_xml(messages: Iterable[BaseMessage], labels: Labels) -> list[str]:
     heads = {kind: f"<message type={_quoted(label.lower())}>" for kind, label in labels.by_class().items()}
     lines = []
     for message in messages:
-        kind, content = type(message), message.content
-        head = heads.get(kind)
+        head = heads.get(type(message))
         if head is None:
             label = labels.of(message)
             head = f"<message type={_quoted(label if isinstance(message, ChatMessage) else label.lower())}>"
+        content = message.content
         if type(content) is not str:
             content = _xml_content(content)
         elif "&" in content or "<" in content or ">" in content:

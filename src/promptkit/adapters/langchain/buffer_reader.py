@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 from promptkit.adapters.langchain.arguments import parse_arguments
-from promptkit.adapters.langchain.base import BaseMessage
+from promptkit.adapters.langchain.base import BaseMessage, construct
 from promptkit.adapters.langchain.buffer import ANY_ROLE, BREAK, LABEL, BufferFormat, Labels, check_escapable
 from promptkit.adapters.langchain.messages import (
     ChatMessage,
@@ -62,10 +62,10 @@ def _refuse(text: str, place: int, problem: str) -> NoReturn:
     raise AdapterError(problem, format="buffer", path=f"line {line}, column {column}")
 
 
-def _made(kind: type[BaseMessage], content: Any, named: Mapping[str, Any], **more: Any) -> BaseMessage:
+def _made(kind: type[BaseMessage], content: Any, named: Mapping[str, Any]) -> BaseMessage:
     """Make a message; a tool's id and a function's name that the text does not carry are empty."""
     known = {ToolMessage: {"tool_call_id": ""}, FunctionMessage: {"name": ""}}.get(kind, {})
-    return kind(content, **{**known, **named, **more})
+    return construct(kind, {"content": content, **known, **named})
 
 
 def _read_prefixed(text: str, labels: Labels, separator: str) -> Iterator[BaseMessage]:
@@ -141,7 +141,7 @@ def _escaped_message(
         content = [{"type": "text", "text": item} if isinstance(item, str) else item for item in content if item != ""]
     try:
         return _made(kind or ChatMessage, content[0] if isinstance(content[0], str) else content, more)
-    except (PromptError, TypeError) as error:
+    except PromptError as error:
         _refuse(text, place, f"{label!r} cannot have what stands here: {error}")
 
 
@@ -199,7 +199,7 @@ class _XmlReader:
             more["role"] = role
         try:
             return _made(kind, content, more)
-        except (PromptError, TypeError) as error:
+        except PromptError as error:
             _refuse(self.text, start, f"{role!r} cannot have what stands here: {error}")
 
     def called(self) -> tuple[Any, dict[str, Any]]:
@@ -258,9 +258,10 @@ class _XmlReader:
             return {"type": name, **self.opened(name, "url", "file_id", empty=True)}
         if name == "server_tool_call":
             named, key = self.opened(name, "id", "name"), "args"
-        else:
-            name = "server_tool_result"
+        elif name == "server_tool_result":
             named, key = self.opened(name, "tool_call_id", "status"), "output"
+        else:
+            _refuse(self.text, self.place, f"<{name}> is no element of a message; '<' is written '&lt;'")
         body = self.characters(name)
         try:
             value = parse_arguments(body) if body else None

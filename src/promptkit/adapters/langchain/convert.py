@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from promptkit.adapters.langchain.arguments import parse_arguments
-from promptkit.adapters.langchain.base import BaseMessage
+from promptkit.adapters.langchain.base import BaseMessage, construct
 from promptkit.adapters.langchain.messages import AIMessage, ChatMessage, HumanMessage, RemoveMessage, SystemMessage
 from promptkit.adapters.langchain.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from promptkit.adapters.langchain.stored import CLASSES, message_from_data, message_names, refused
@@ -131,15 +131,8 @@ def _of_role(role: Any, content: Any, rest: dict[str, Any], path: str) -> BaseMe
         extra["__openai_role__"] = "developer"
     if kind is RemoveMessage:
         given.pop("content", None)
-        return _built(kind, {**given, "additional_kwargs": extra}, path)
-    return _built(kind, {**given, "content": content, "additional_kwargs": extra}, path)
-
-
-def _built(kind: type[BaseMessage], fields: Mapping[str, Any], path: str) -> BaseMessage:
-    try:
-        return kind(**fields)
-    except TypeError as error:
-        raise refused(path, f"the fields do not make a {kind.__name__}: {error}") from None
+        return construct(kind, {**given, "additional_kwargs": extra})
+    return construct(kind, {**given, "content": content, "additional_kwargs": extra})
 
 
 def _tool_call(call: Any, path: str) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptkit._frozen import freeze
 from promptkit.adapters.base import Loss, Losses
-from promptkit.adapters.langchain.base import BaseMessage
+from promptkit.adapters.langchain.base import BaseMessage, construct
 from promptkit.adapters.langchain.parts import VENDOR
 from promptkit.adapters.langchain.stored import CLASSES, message_names, message_to_dict
 from promptkit.errors import AdapterError, MissingDependencyError, PromptError
@@ -82,8 +82,8 @@ def _from_core(message: Any, path: str, losses: Losses) -> BaseMessage:
     if "artifact" in data and not _is_json(data["artifact"]):
         losses.append(Loss(f"{path}.artifact", "artifact", f"a {type(data.pop('artifact')).__name__} is no JSON value"))
     try:
-        return kind(**data)
-    except (PromptError, TypeError) as error:
+        return construct(kind, data)
+    except PromptError as error:
         raise AdapterError(str(error), format=VENDOR, path=path) from error
 
 

@@ -75,8 +75,9 @@ def convert_to_openai_messages(
 ) -> dict[str, Any] | list[dict[str, Any]]:
     """Write messages as OpenAI's Chat Completions takes them: one message as a dict, several as a list.
 
-    Results of tools among the content become messages of their own in front, where providers want them; calls among
-    it, and calls whose arguments are broken, stand among the tool calls.
+    Results of tools among the content become messages of their own, where providers want them: in front of what a
+    person says, behind what the model says. Calls among it, and calls whose arguments are broken, stand among the tool
+    calls.
 
     Args:
         text_format: Whether text alone is a ``string``, its blocks joined by newlines, or a list of ``block``.
@@ -164,6 +165,7 @@ class _Writer:
 
     def write_blocks(self, content: Sequence[Any], body: dict[str, Any], index: int) -> None:
         parts: list[dict[str, Any]] = []
+        before = len(self.bodies)
         for at, item in enumerate(content):
             try:
                 part = _text(item) if isinstance(item, str) else self.part(item, body, index)
@@ -172,11 +174,12 @@ class _Writer:
                 continue
             if part is not None:
                 parts.append(part)
-        if any(not isinstance(item, str) and item.get("type") == "tool_result" for item in content) and not parts:
+        if len(self.bodies) > before and not parts and "tool_calls" not in body:
             return
         as_text = self.as_text and all(part["type"] == "text" for part in parts)
         body["content"] = "\n".join([part["text"] for part in parts]) if as_text else parts
-        self.bodies.append(body)
+        # Results answer the call of the message before, or one of this message.
+        self.bodies.insert(before if body["role"] == "assistant" else len(self.bodies), body)
 
     def part(self, block: Mapping[str, Any], body: dict[str, Any], index: int) -> dict[str, Any] | None:
         """Write one block; calls and results go elsewhere and give none."""
@@ -281,9 +284,9 @@ def _base64(data: object, block: Any) -> str:
 
 def _file_part(block: Mapping[str, Any]) -> dict[str, Any] | None:
     found, own = _data(block), block.get("file")
-    if found is None:
+    if found is None and "url" not in block:
         return _own_file(block, own) if isinstance(own, Mapping) and isinstance(own.get("file_data"), str) else None
-    form, data = found
+    form, data = found or ("url", "")
     if form == "url":
         _refuse(block, "is a file given by URL, which OpenAI's Chat Completions does not take")
     if form == "id":
@@ -311,6 +314,10 @@ def _audio_part(block: Mapping[str, Any]) -> dict[str, Any]:
         _refuse(block, "is audio without base64 data, which is all that OpenAI takes")
     kind = str(_needed(block, "mime_type")[0]).rpartition("/")[2]
     return {"type": "input_audio", "input_audio": {"data": found[1], "format": kind}}
+
+
+def _own_audio(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    return thaw(block) if "input_audio" in block else None
 
 
 def _no_part(block: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -342,6 +349,7 @@ _PARTS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any] | None]] = {
     "image": _image_part,
     "file": _file_part,
     "audio": _audio_part,
+    "input_audio": _own_audio,
     "video": _no_part,
     "text-plain": _no_part,
     "json": _json,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from promptkit._frozen import EMPTY, thaw
-from promptkit.adapters.langchain.base import BaseMessage
+from promptkit.adapters.langchain.base import BaseMessage, Message, construct
 from promptkit.adapters.langchain.calls import NOTHING, freeze_calls
 from promptkit.adapters.langchain.chunks import (
     AIMessageChunk,
@@ -36,8 +36,6 @@ __all__ = [
     "messages_to_dict",
     "refused",
 ]
-
-Message = TypeVar("Message", bound=BaseMessage)
 
 _new = object.__new__
 _set = object.__setattr__
@@ -209,10 +207,9 @@ def message_from_data(kind: Any, data: Mapping[str, Any], path: str) -> BaseMess
     if fields.get("example") is False:  # a field of LangChain's first versions
         del fields["example"]
     try:
-        return made(**fields)
-    except (PromptError, TypeError) as error:
-        problem = str(error).replace("__init__() ", "") if isinstance(error, TypeError) else str(error)
-        raise refused(f"{path}.data", problem) from None
+        return construct(made, fields)
+    except PromptError as error:
+        raise refused(f"{path}.data", str(error)) from None
 
 
 # What `messages_to_dict` wrote is read without the constructors, in a third of their time. A reader gives None for

@@ -22,7 +22,8 @@ from promptkit.adapters.langchain.interop.usage import to_usage_metadata
 from promptkit.adapters.langchain.messages import AIMessage
 from promptkit.adapters.langchain.native import from_messages, to_messages
 from promptkit.adapters.langchain.notes import unpack
-from promptkit.adapters.langchain.parts import to_block
+from promptkit.adapters.langchain.parts import VENDOR, to_block
+from promptkit.errors import AdapterError
 from promptkit.options import ChatOptions, ToolDefinition
 from promptkit.prompt import Prompt
 from promptkit.response import ChatChunk, ChatResponse
@@ -122,10 +123,17 @@ def as_langchain_model(chat_model: contracts.AnyChatModel) -> PromptkitChatModel
     It does all that the model can: invoke, stream, batch, their async forms, tools by ``bind_tools``, and with them
     ``with_structured_output``. Call options go to the prompt's options, unknown ones to ``extra``.
 
+    Raises:
+        AdapterError: It has none of the forms of a call.
+
     >>> from promptkit.testing import ScriptedChatModel
     >>> as_langchain_model(ScriptedChatModel(["Ahoy"])).invoke("Hi").content
     'Ahoy'
     """
+    if not any(hasattr(chat_model, name) for name in ("call", "stream", "acall", "astream")):
+        raise AdapterError(
+            f"{chat_model!r:.80} is no chat model: it has none of call, stream, acall and astream", format=VENDOR
+        )
     return PromptkitChatModel(chat_model=chat_model)
 
 

@@ -20,6 +20,7 @@ from promptkit.adapters.langchain.notes import Notes, pack
 from promptkit.adapters.langchain.parts import VENDOR, from_block
 from promptkit.content import Reasoning
 from promptkit.errors import (
+    AdapterError,
     AuthenticationError,
     ContextLengthError,
     ModelError,
@@ -121,10 +122,15 @@ def from_langchain_model(model: Any, *, options: ChatOptions | None = None) -> L
         model: The model.
         options: The options of all calls; those of a prompt win.
 
+    Raises:
+        AdapterError: It is no model: it has no ``invoke``.
+
     >>> from langchain_core.language_models.fake_chat_models import FakeListChatModel
     >>> from_langchain_model(FakeListChatModel(responses=["Ahoy"])).call(Prompt("Hi")).text
     'Ahoy'
     """
+    if not hasattr(model, "invoke"):
+        raise AdapterError(f"{model!r:.80} is no chat model of LangChain: it has no invoke", format=VENDOR)
     return LangChainChatModel(model, options=options or NO_OPTIONS)
 
 
