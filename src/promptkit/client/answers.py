@@ -219,11 +219,12 @@ class StreamAnswer(_Answer):
             ModelError: The stream broke; ``partial`` holds what had arrived.
             TypeError: The model or an advisor is async only.
         """
-        return self._opened(None)
+        with closing(self._opened(None)) as chunks:  # type: ignore[type-var]
+            yield from chunks
 
     def content(self) -> Iterator[str]:
         """Give the pieces of the text, also of what a model says before it calls a tool."""
-        with closing(self.chunks()) as chunks:  # type: ignore[type-var]
+        with closing(self._opened(None)) as chunks:  # type: ignore[type-var]
             for chunk in chunks:
                 if chunk.choice == 0 and (text := chunk.text):
                     yield text
@@ -292,13 +293,15 @@ class AsyncStreamAnswer(_Answer):
         self._accumulator = ChunkAccumulator()
         self._chunks: Any = None
 
-    def chunks(self) -> AsyncIterator[ChatChunk]:
+    async def chunks(self) -> AsyncIterator[ChatChunk]:
         """Give the chunks; see `StreamAnswer.chunks`."""
-        return self._opened(None)
+        async with aclosing(self._opened(None)) as chunks:  # type: ignore[type-var]
+            async for chunk in chunks:
+                yield chunk
 
     async def content(self) -> AsyncIterator[str]:
         """Give the pieces of the text; see `StreamAnswer.content`."""
-        async with aclosing(self.chunks()) as chunks:  # type: ignore[type-var]
+        async with aclosing(self._opened(None)) as chunks:  # type: ignore[type-var]
             async for chunk in chunks:
                 if chunk.choice == 0 and (text := chunk.text):
                     yield text

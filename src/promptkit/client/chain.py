@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, ExitStack, aclosing, closing
 from typing import Any
 
 from promptkit import contracts
+from promptkit._frozen import shown
 from promptkit.client.advisors._steps import SteppedAdvisor, aclosable, closable
 from promptkit.client.advisors.base import (
     AdvisorLike,
@@ -32,22 +33,28 @@ _FORMS = ("advise", "aadvise", "advise_stream", "aadvise_stream")
 class _FunctionAsAdvisor:
     """Be an advisor whose one form is a function."""
 
-    __slots__ = ("aadvise", "advise", "order")
+    __slots__ = ("_function", "aadvise", "advise")
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.order = 0
+        self._function = function
         setattr(self, "aadvise" if is_async(function) else "advise", function)
+
+    def __repr__(self) -> str:
+        return repr(self._function)
 
 
 def as_advisor(given: AdvisorLike) -> Any:
     """Take an advisor as it is, and a function as the one form of an advisor."""
     if isinstance(given, type):
         raise PromptError(f"an advisor is an object: write {given.__name__}(…), not the class")
-    if any(hasattr(given, name) for name in _FORMS):
-        return given
-    if not callable(given):
-        raise PromptError(f"{given!r:.80} is no advisor: it has no advise(request, next), and is no function")
-    return _FunctionAsAdvisor(given)
+    if not any(hasattr(given, name) for name in _FORMS):
+        if not callable(given):
+            raise PromptError(f"{shown(given)} is no advisor: it has no advise(request, next), and is no function")
+        return _FunctionAsAdvisor(given)
+    order = getattr(given, "order", 0)
+    if not isinstance(order, int | float):
+        raise PromptError(f"the order of an advisor must be a number, not {shown(order)}")
+    return given
 
 
 def in_order(advisors: Iterable[Any]) -> tuple[Any, ...]:
@@ -58,13 +65,35 @@ def in_order(advisors: Iterable[Any]) -> tuple[Any, ...]:
 def _checked(answer: Any, who: object) -> ChatResponse:
     if not isinstance(answer, ChatResponse):
         hint = "; does it lack a `return next(request)`?" if answer is None else ""
-        raise PromptError(f"{who!r:.200} gave {answer!r:.80}, not a ChatResponse{hint}")
+        raise PromptError(f"{who!r:.200} gave {shown(answer)}, not a ChatResponse{hint}")
     return answer
+
+
+def _checked_chunk(chunk: Any, who: object) -> ChatChunk:
+    if not isinstance(chunk, ChatChunk):
+        raise PromptError(f"{who!r:.200} gave {shown(chunk)} in a stream, not a ChatChunk")
+    return chunk
+
+
+def _checked_chunks(chunks: Any, who: object) -> Iterator[ChatChunk]:
+    if not isinstance(chunks, Iterable):
+        raise PromptError(f"{who!r:.200} gave {shown(chunks)}, not an iterator of ChatChunks")
+    with closing(closable(chunks)) as arriving:
+        for chunk in arriving:
+            yield _checked_chunk(chunk, who)
+
+
+async def _checked_achunks(chunks: Any, who: object) -> AsyncIterator[ChatChunk]:
+    if not isinstance(chunks, AsyncIterable):
+        raise PromptError(f"{who!r:.200} gave {shown(chunks)}, not an async iterator of ChatChunks")
+    async with aclosing(aclosable(chunks)) as arriving:
+        async for chunk in arriving:
+            yield _checked_chunk(chunk, who)
 
 
 def _request(given: Any) -> ChatClientRequest:
     if not isinstance(given, ChatClientRequest):
-        raise PromptError(f"next() takes a ChatClientRequest, not {given!r:.80}")
+        raise PromptError(f"next() takes a ChatClientRequest, not {shown(given)}")
     return given
 
 
@@ -87,10 +116,30 @@ def call_way(advisors: tuple[Any, ...], chat_model: AnyChatModel, finish: Finish
 
 
 def _through(advisor: Any, rest: CallNext) -> CallNext:
-    advise = getattr(advisor, "advise", None)
-    if advise is None:
-        raise async_only(advisor)
+    advise = _advise(advisor)
     return lambda request: _checked(advise(_request(request), rest), advisor)
+
+
+def _advise(advisor: Any) -> Callable[[ChatClientRequest, CallNext], ChatResponse]:
+    """Give an advisor's form for a call: its own, else its stream, joined."""
+    advise = getattr(advisor, "advise", None)
+    if advise is not None:
+        return advise  # type: ignore[no-any-return]
+    if not hasattr(advisor, "advise_stream"):
+        raise async_only(advisor)
+    return lambda request, rest: _joined(_stream_through(advisor, lambda inner: rest(inner).to_chunks())(request))
+
+
+def _joined(chunks: Iterator[ChatChunk]) -> ChatResponse:
+    accumulator = ChunkAccumulator()
+    try:
+        with closing(closable(chunks)) as arriving:
+            accumulator.extend(arriving)
+    except ModelError as error:
+        if error.partial is None:
+            error.partial = accumulator.partial()
+        raise
+    return accumulator.result()
 
 
 def stream_way(advisors: tuple[Any, ...], chat_model: AnyChatModel, finish: Finish) -> StreamNext:
@@ -99,7 +148,7 @@ def stream_way(advisors: tuple[Any, ...], chat_model: AnyChatModel, finish: Fini
     def ask(request: ChatClientRequest) -> Iterator[ChatChunk]:
         if _request(request).answer is not None:
             return request.answer.to_chunks()  # type: ignore[union-attr]
-        return contracts.stream(chat_model, finish(request))
+        return _checked_chunks(contracts.stream(chat_model, finish(request)), chat_model)
 
     way: StreamNext = ask
     for advisor in reversed(advisors):
@@ -112,7 +161,7 @@ def _stream_through(advisor: Any, rest: StreamNext) -> StreamNext:
         return lambda request: advisor.advise_stream(_request(request), rest)
     advise_stream = getattr(advisor, "advise_stream", None)
     if advise_stream is None:
-        advise = _through(advisor, lambda request: ChatResponse.from_chunks(rest(request)))
+        advise = _through(advisor, lambda request: _joined(rest(request)))
         return lambda request: advise(request).to_chunks()
 
     def way(request: ChatClientRequest) -> Iterator[ChatChunk]:
@@ -121,7 +170,7 @@ def _stream_through(advisor: Any, rest: StreamNext) -> StreamNext:
             def kept(inner: ChatClientRequest) -> Iterator[ChatChunk]:
                 return opened.enter_context(closing(closable(rest(inner))))
 
-            yield from closable(advise_stream(_request(request), kept))
+            yield from _checked_chunks(advise_stream(_request(request), kept), advisor)
 
     return way
 
@@ -141,7 +190,7 @@ def acall_way(advisors: tuple[Any, ...], chat_model: AnyChatModel, finish: Finis
 
 
 def _athrough(advisor: Any, rest: AsyncCallNext) -> AsyncCallNext:
-    aadvise = getattr(advisor, "aadvise", None) or functools.partial(_advise_in_thread, advisor)
+    aadvise = _aadvise(advisor)
 
     async def way(request: ChatClientRequest) -> ChatResponse:
         return _checked(await aadvise(_request(request), rest), advisor)
@@ -149,26 +198,48 @@ def _athrough(advisor: Any, rest: AsyncCallNext) -> AsyncCallNext:
     return way
 
 
-async def _advise_in_thread(advisor: Any, request: ChatClientRequest, rest: AsyncCallNext) -> ChatResponse:
-    """Run a sync advisor in a thread; what it passes on runs in the loop of the caller."""
+def _aadvise(advisor: Any) -> Callable[[ChatClientRequest, AsyncCallNext], Awaitable[ChatResponse]]:
+    """Give an advisor's form for an async call: its own, else its sync one in a thread, else its stream, joined."""
+    aadvise = getattr(advisor, "aadvise", None)
+    if aadvise is not None:
+        return aadvise  # type: ignore[no-any-return]
+    if hasattr(advisor, "advise") or hasattr(advisor, "advise_stream"):
+        return functools.partial(_advise_in_thread, _advise(advisor))
+    return lambda request, rest: _ajoined(_astream_through(advisor, lambda inner: _in_chunks(rest(inner)))(request))
+
+
+async def _advise_in_thread(advise: Any, request: ChatClientRequest, rest: AsyncCallNext) -> ChatResponse:
+    """Run a sync advisor in a thread; what it passes on runs in the loop of the caller.
+
+    The thread is its own: in a shared pool advisors that wait could take the places of what they wait for.
+    """
     import asyncio
+    import contextvars
+    from concurrent.futures import ThreadPoolExecutor
 
     loop = asyncio.get_running_loop()
     running: list[Any] = []
+    left = False
+
+    async def passed(inner: ChatClientRequest) -> ChatResponse:
+        if left:
+            raise asyncio.CancelledError
+        return await rest(inner)
 
     def pass_on(inner: ChatClientRequest) -> ChatResponse:
-        running.append(asyncio.run_coroutine_threadsafe(_awaited(rest(inner)), loop))
+        if left:  # the loop may be closed
+            raise asyncio.CancelledError
+        running.append(asyncio.run_coroutine_threadsafe(passed(inner), loop))
         return running[-1].result()  # type: ignore[no-any-return]
 
+    thread = ThreadPoolExecutor(1)
     try:
-        return await asyncio.to_thread(advisor.advise, request, pass_on)
+        return await loop.run_in_executor(thread, contextvars.copy_context().run, advise, request, pass_on)
     finally:
+        left = True
         for future in running:
             future.cancel()
-
-
-async def _awaited(answer: Awaitable[ChatResponse]) -> ChatResponse:
-    return await answer
+        thread.shutdown(wait=False)
 
 
 def astream_way(advisors: tuple[Any, ...], chat_model: AnyChatModel, finish: Finish) -> AsyncStreamNext:
@@ -177,7 +248,7 @@ def astream_way(advisors: tuple[Any, ...], chat_model: AnyChatModel, finish: Fin
     def ask(request: ChatClientRequest) -> AsyncIterator[ChatChunk]:
         if _request(request).answer is not None:
             return _given(request.answer)  # type: ignore[arg-type]
-        return contracts.astream(chat_model, finish(request))
+        return _checked_achunks(contracts.astream(chat_model, finish(request)), chat_model)
 
     way: AsyncStreamNext = ask
     for advisor in reversed(advisors):
@@ -195,7 +266,7 @@ def _astream_through(advisor: Any, rest: AsyncStreamNext) -> AsyncStreamNext:
         return lambda request: advisor.aadvise_stream(_request(request), rest)
     aadvise_stream = getattr(advisor, "aadvise_stream", None)
     if aadvise_stream is None:
-        aadvise = _athrough(advisor, lambda request: _joined(rest(request)))
+        aadvise = _athrough(advisor, lambda request: _ajoined(rest(request)))
         return lambda request: _in_chunks(aadvise(request))
 
     async def way(request: ChatClientRequest) -> AsyncIterator[ChatChunk]:
@@ -206,15 +277,15 @@ def _astream_through(advisor: Any, rest: AsyncStreamNext) -> AsyncStreamNext:
                 opened.push_async_callback(chunks.aclose)
                 return chunks  # type: ignore[no-any-return]
 
-            chunks = aclosable(aadvise_stream(_request(request), kept))
-            opened.push_async_callback(chunks.aclose)
-            async for chunk in chunks:
-                yield chunk
+            chunks = _checked_achunks(aadvise_stream(_request(request), kept), advisor)
+            async with aclosing(chunks):  # type: ignore[type-var]
+                async for chunk in chunks:
+                    yield chunk
 
     return way
 
 
-async def _joined(chunks: AsyncIterator[ChatChunk]) -> ChatResponse:
+async def _ajoined(chunks: AsyncIterator[ChatChunk]) -> ChatResponse:
     accumulator = ChunkAccumulator()
     try:
         async with aclosing(aclosable(chunks)) as arriving:

@@ -11,12 +11,12 @@ from attrs import field, frozen
 from promptkit._frozen import Value, shown
 from promptkit.converters import StructuredOutputConverter
 from promptkit.errors import PromptError
-from promptkit.messages import Message, as_builtin
+from promptkit.messages import AssistantMessage, Message, as_builtin
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse
 from promptkit.tools import Tool
 
-__all__ = ["NO_VALUES", "ChatClientRequest", "identified", "new_id", "read_only"]
+__all__ = ["NO_VALUES", "ChatClientRequest", "calls_tools", "identified", "new_id", "read_only"]
 
 NO_VALUES: Mapping[str, Any] = MappingProxyType({})
 """The one empty mapping that requests share."""
@@ -57,11 +57,20 @@ class ChatClientRequest(Value):
     context: Mapping[str, Any] = field(default=NO_VALUES, kw_only=True, converter=read_only)
     answer: ChatResponse | None = field(default=None, kw_only=True)
 
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.prompt, Prompt):
+            raise PromptError(f"the prompt of a request must be a Prompt, not {shown(self.prompt)}")
+
     def followed_by(self, *messages: Message) -> ChatClientRequest:
         """Append messages to the prompt; in a conversation they get ids."""
         if self.conversation_id is not None:
             messages = tuple(map(identified, messages))
         return self.mutate(prompt=self.prompt.mutate(messages=(*self.prompt.messages, *messages)))
+
+
+def calls_tools(message: AssistantMessage) -> bool:
+    """Tell whether a message calls tools, be it in a way that cannot be carried out."""
+    return bool(message.tool_calls or message.invalid_tool_calls)
 
 
 def identified(message: Message) -> Message:

@@ -10,7 +10,7 @@ from attrs import field, frozen
 from promptkit._frozen import Value, shown
 from promptkit.content import Media, Text
 from promptkit.errors import PromptError
-from promptkit.messages import Message, SystemMessage, UserMessage
+from promptkit.messages import Message, SystemMessage, UserMessage, as_builtin
 from promptkit.renderers.base import TemplateRenderer
 from promptkit.templates.actions import MessageActions, Variables
 from promptkit.templates.base import variables_of
@@ -32,7 +32,7 @@ _TEMPLATES: Mapping[type[Message], type[PromptTemplate]] = {
 class Said(Value):
     """Hold a text or template, its variables and media.
 
-    Variables, even none of them, make a template of a text; without any it is never parsed.
+    Variables, even none of them, make a template of a text; a text given without any is never parsed.
     """
 
     source: TextLike | None = None
@@ -43,21 +43,23 @@ class Said(Value):
         """Say another text, or the same with more variables and media."""
         if text is not None and not isinstance(text, str | TextResource) and not hasattr(text, "create_message"):
             raise PromptError(f"a text must be a str, a TextResource or a template, not {shown(text)}")
-        given = self.variables if variables is None else {**(self.variables or {}), **variables_of(variables)}
+        given = None if isinstance(text, str | TextResource) else self.variables
+        if variables is not None:
+            given = {**(self.variables or {}), **variables_of(variables)}
         return Said(self.source if text is None else text, given, media=(*self.media, *media))
 
     def message(self, kind: Any, renderer: TemplateRenderer | str) -> Message | None:
         """Make the message, or ``None`` where nothing is said."""
-        source = self.source
-        if hasattr(source, "create_message"):
-            return self._from_template(source, kind)
-        if source is not None and self.variables is not None:
-            template = _TEMPLATES[kind](source, renderer=renderer)
-            return template.create_message(self.variables, media=self.media)
-        text = source.text if isinstance(source, TextResource) else source or ""
-        if not self.media:
-            return kind(text) if text.strip() else None
-        return kind((*((Text(text),) if text.strip() else ()), *self.media))  # type: ignore[no-any-return]
+        source: Any = self.source
+        text: Any = source.text if isinstance(source, TextResource) else source
+        if source is not None and not isinstance(text, str):
+            message = self._from_template(source, kind)
+        elif text and text.strip() and self.variables is not None:
+            message = _TEMPLATES[kind](source, renderer=renderer).create_message(self.variables, media=self.media)
+        else:
+            message = kind((Text(text or ""), *self.media) if text and text.strip() else self.media)
+        content = as_builtin(message).content
+        return message if content and (not isinstance(content, str) or content.strip()) else None
 
     def _from_template(self, template: Any, kind: Any) -> Message:
         message: Message = template.create_message(self.variables, media=self.media)

@@ -10,6 +10,7 @@ from typing import Any
 from promptkit.client.advisors._steps import Ask, SteppedAdvisor, Steps
 from promptkit.client.request import ChatClientRequest
 from promptkit.errors import PromptError
+from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse
 
 __all__ = ["LoggingAdvisor", "redact_secrets"]
@@ -62,12 +63,13 @@ class LoggingAdvisor(SteppedAdvisor):
 
         log = logging.getLogger("promptkit.client")
         log.info("asking with %d messages, %d tools", len(request.prompt), len(request.prompt.options.tools or ()))
-        self._show(log, "asked", request.prompt.text)
+        self._show(log, "asked", request.prompt)
         begin = perf_counter()
         try:
             response: ChatResponse = yield Ask(request)
         except BaseException as error:
-            log.warning("the call ended with %s after %.2f s", type(error).__name__, perf_counter() - begin)
+            level = logging.WARNING if isinstance(error, Exception) else logging.INFO  # else somebody left
+            log.log(level, "the call ended with %s after %.2f s", type(error).__name__, perf_counter() - begin)
             raise
         reason = response.result.finish_reason if response.result else None
         usage = response.usage
@@ -78,9 +80,9 @@ class LoggingAdvisor(SteppedAdvisor):
             usage.completion_tokens,
             perf_counter() - begin,
         )
-        self._show(log, "answered", response.text)
+        self._show(log, "answered", response)
         return response
 
-    def _show(self, log: Any, what: str, text: str) -> None:
+    def _show(self, log: Any, what: str, said: Prompt | ChatResponse) -> None:
         if log.isEnabledFor(10):
-            log.debug("%s: %s", what, self._redact(text))
+            log.debug("%s: %s", what, self._redact(said.text))

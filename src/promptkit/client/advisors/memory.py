@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
-from weakref import WeakValueDictionary
 
 from promptkit._frozen import shown
 from promptkit.client.advisors._steps import Ask, Do, SteppedAdvisor, Steps, Tell
-from promptkit.client.request import ChatClientRequest, identified, new_id
+from promptkit.client.request import ChatClientRequest, calls_tools, identified, new_id
 from promptkit.contracts import ChatMemory
 from promptkit.errors import PromptError
 from promptkit.messages import AssistantMessage, BuiltinMessage, Message, MessageType, as_builtin
@@ -58,7 +57,7 @@ class MemoryAdvisor(SteppedAdvisor):
             )
         self._memory: Any = memory
         self._store_system = store_system
-        self._locks: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self._locks = tuple([Lock() for _ in range(64)])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({type(self._memory).__name__}, order={self.order})"
@@ -67,14 +66,14 @@ class MemoryAdvisor(SteppedAdvisor):
         conversation_id = request.conversation_id
         if conversation_id is None:
             raise PromptError("memory needs to know the conversation: give the request one with .conversation(id)")
-        given = list(map(as_builtin, request.prompt.messages))
-        stored = yield self._get(conversation_id)
-        new, whole = _new_messages(given, stored, store_system=self._store_system)
-        if new:
-            yield self._add(conversation_id, new)
-            if not whole:
-                stored = yield self._get(conversation_id)
-        messages = given if whole else _joined(given, stored)
+        given = [as_builtin(identified(message)) for message in request.prompt.messages]
+        earlier, new = _compared(given, (yield self._get(conversation_id)))
+        wanted = [message for message in new if self._store_system or not _is_system(message)]
+        if wanted:
+            yield self._add(conversation_id, wanted)
+            if earlier:  # a window may show less of it now
+                earlier, _ = _compared(given, (yield self._get(conversation_id)))
+        messages = _in_order(given, earlier)
         ask = Ask(request.mutate(prompt=request.prompt.mutate(messages=messages)))
         try:
             response: ChatResponse = yield ask
@@ -86,15 +85,13 @@ class MemoryAdvisor(SteppedAdvisor):
 
     def _after(self, conversation_id: str, response: ChatResponse) -> Steps:
         """Give the answers ids, and keep those that call no tool: a call waits for its results."""
-        results = []
-        for choice, result in enumerate(response.results):
-            if result.output.id is None:
-                result = result.mutate(output=result.output.mutate(id=new_id()))  # noqa: PLW2901
-                yield Tell(ChatChunk(choice=choice, message_id=result.output.id))
-            results.append(result)
-        answers = [result.output for result in results if not _calls(result.output)]
+        results = [result.mutate(output=as_builtin(identified(result.output))) for result in response.results]
+        answers = [result.output for result in results if not calls_tools(result.output)]
         if answers:
             yield self._add(conversation_id, answers)
+        for choice, (result, old) in enumerate(zip(results, response.results, strict=True)):
+            if result.output.id != old.output.id:
+                yield Tell(ChatChunk(choice=choice, message_id=result.output.id))
         return response.mutate(results=results)
 
     def _get(self, conversation_id: str) -> Do:
@@ -109,7 +106,7 @@ class MemoryAdvisor(SteppedAdvisor):
 
     def _add(self, conversation_id: str, messages: Sequence[Message]) -> Do:
         def run() -> None:
-            with self._locks.setdefault(conversation_id, Lock()):  # one writer a conversation
+            with self._locks[hash(conversation_id) % len(self._locks)]:  # one writer a conversation
                 self._memory.add(conversation_id, messages)
 
         async def later() -> None:
@@ -127,61 +124,68 @@ async def _in_thread(function: Any, *arguments: Any) -> Any:
     return await asyncio.to_thread(function, *arguments)
 
 
-def _calls(message: AssistantMessage) -> bool:
-    return bool(message.tool_calls or message.invalid_tool_calls)
-
-
 def _is_system(message: Message) -> bool:
     return message.message_type == MessageType.SYSTEM
 
 
-def _same(stored: BuiltinMessage, given: BuiltinMessage) -> bool:
-    """Tell whether they are one message: by id, or by what they say where the stored one has no id."""
-    return stored.id == given.id if stored.id is not None else stored == given.mutate(id=None)
+def _bare(message: BuiltinMessage) -> BuiltinMessage:
+    return message.mutate(id=None)
 
 
-def _new_messages(
-    given: list[BuiltinMessage], stored: Sequence[Message], *, store_system: bool
-) -> tuple[list[BuiltinMessage], bool]:
-    """Find what the memory does not have, and tell whether the prompt already holds all that it shows.
+def _compared(given: list[BuiltinMessage], stored: Sequence[Message]) -> tuple[list[BuiltinMessage], ...]:
+    """Give what the memory shows and the prompt does not hold, then what the prompt holds and the memory does not show.
 
-    Replaces messages in ``given`` by themselves with an id.
+    System texts are told apart by what they say, other messages by id.
     """
-    given[:] = [as_builtin(identified(message)) for message in given]
-    shown_before = [as_builtin(message) for message in stored if not _is_system(message)]
+    shown_now = list(map(as_builtin, stored))
+    told, texts = ({_bare(message) for message in side if _is_system(message)} for side in (shown_now, given))
+    before = [message for message in shown_now if not _is_system(message)]
     spoken = [message for message in given if not _is_system(message)]
-    ids = {message.id for message in shown_before if message.id is not None}
-    known: list[BuiltinMessage] = []
-    for start in range(len(spoken) - len(shown_before) + 1) if shown_before else ():
-        run = spoken[start : start + len(shown_before)]
-        if all(map(_same, shown_before, run)):
-            known = run
-            break
-    marks = {id(message) for message in known}
-    wanted = given if store_system else spoken
-    return [message for message in wanted if message.id not in ids and id(message) not in marks], bool(known)
+    ids, given_ids = {message.id for message in before}, {message.id for message in spoken}
+    repeated = _repeated(before, spoken)
+    known = set(map(id, repeated))
+    earlier = [
+        message
+        for message in shown_now
+        if (_bare(message) not in texts if _is_system(message) else not repeated and message.id not in given_ids)
+    ]
+    new = [
+        message
+        for message in given
+        if (_bare(message) not in told if _is_system(message) else message.id not in ids and id(message) not in known)
+    ]
+    return earlier, new
 
 
-def _joined(given: list[BuiltinMessage], stored: Sequence[Message]) -> list[Message]:
-    """Put the system text first, then the memory, then what it does not show."""
+def _repeated(before: list[BuiltinMessage], spoken: list[BuiltinMessage]) -> list[BuiltinMessage]:
+    """Find the messages of the prompt that repeat the whole memory, where that has no ids."""
+    for start in range(len(spoken) - len(before) + 1) if before else ():
+        run = spoken[start : start + len(before)]
+        if all(map(_same, before, run)):
+            return run
+    return []
+
+
+def _same(stored: BuiltinMessage, given: BuiltinMessage) -> bool:
+    return stored.id == given.id if stored.id is not None else stored == _bare(given)
+
+
+def _in_order(given: list[BuiltinMessage], earlier: list[BuiltinMessage]) -> list[BuiltinMessage]:
+    """Put the system text first, then the memory, then the rest of the prompt."""
     lead = next((at for at, message in enumerate(given) if not _is_system(message)), len(given))
-    system, rest = given[:lead], given[lead:]
-    texts = {message.mutate(id=None) for message in given if _is_system(message)}
-    shown_now = [m for m in map(as_builtin, stored) if not (_is_system(m) and m.mutate(id=None) in texts)]
-    ids = {message.id for message in shown_now}
-    return [*system, *shown_now, *[message for message in rest if message.id not in ids]]
+    messages = [*given[:lead], *earlier, *given[lead:]]
+    first = next((at for at, message in enumerate(messages) if _is_system(message)), 0)
+    return messages[first : first + 1] + messages[:first] + messages[first + 1 :]
 
 
 def _unfinished(partial: ChatResponse | None) -> list[AssistantMessage]:
     """Give the texts that came of an answer that broke off, without calls that will have no results."""
-    outputs = [] if partial is None else [result.output for result in partial.results]
-    return [
-        output.mutate(
-            id=output.id or new_id(),
-            tool_calls=(),
-            invalid_tool_calls=(),
-            metadata={**output.metadata, "partial": True},
-        )
-        for output in outputs
-        if output.content
-    ]
+    kept = []
+    for result in () if partial is None else partial.results:
+        output = result.output
+        if result.finish_reason is None or calls_tools(output):
+            metadata = {**output.metadata, "partial": True}
+            output = output.mutate(tool_calls=(), invalid_tool_calls=(), metadata=metadata)
+        if output.content:
+            kept.append(output.mutate(id=output.id or new_id()))
+    return kept

@@ -8,7 +8,7 @@ from typing import Any
 from promptkit._frozen import shown
 from promptkit.client.advisors._steps import Ask, Do, SteppedAdvisor, Steps, passing
 from promptkit.client.advisors.validation import checked_count
-from promptkit.client.request import ChatClientRequest
+from promptkit.client.request import ChatClientRequest, calls_tools
 from promptkit.errors import ModelError, PromptError, RateLimitError
 from promptkit.response import ChatResponse
 
@@ -76,9 +76,7 @@ class RetryAdvisor(SteppedAdvisor):
 
 def _has_arrived(ask: Ask) -> bool:
     results = ask.partial.results if ask.partial else ()
-    return any(
-        result.output.content or result.output.tool_calls or result.output.invalid_tool_calls for result in results
-    )
+    return any(result.output.content or calls_tools(result.output) for result in results)
 
 
 def _waiting(seconds: float) -> Do:

@@ -9,7 +9,7 @@ import attrs
 from promptkit._frozen import shown
 from promptkit.client.advisors._steps import Ask, Do, SteppedAdvisor, Steps, passing
 from promptkit.client.advisors.validation import checked_count
-from promptkit.client.request import ChatClientRequest
+from promptkit.client.request import ChatClientRequest, calls_tools
 from promptkit.errors import PromptError, ToolLimitError
 from promptkit.options import ChatOptions
 from promptkit.response import ChatResponse, Usage
@@ -83,7 +83,7 @@ class ToolCallingAdvisor(SteppedAdvisor):
         for _ in range(self._max_rounds):
             response: ChatResponse = yield Ask(request)
             usage += response.usage
-            if not _calls(response):
+            if not any(calls_tools(result.output) for result in response.results):
                 return response if usage == response.usage else response.mutate(usage=usage)
             round_ = yield self._running(manager, request, response)
             request = request.followed_by(*round_.messages)
@@ -111,10 +111,6 @@ class ToolCallingAdvisor(SteppedAdvisor):
             return manager.aexecute(request.prompt, response, context=request.tool_context)
 
         return Do(run, arun)
-
-
-def _calls(response: ChatResponse) -> bool:
-    return any(result.output.tool_calls or result.output.invalid_tool_calls for result in response.results)
 
 
 def _with_options(request: ChatClientRequest, options: ChatOptions) -> ChatClientRequest:

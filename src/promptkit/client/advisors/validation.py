@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptkit._frozen import shown
 from promptkit.client.advisors._steps import Ask, SteppedAdvisor, Steps, passing
-from promptkit.client.request import ChatClientRequest
+from promptkit.client.request import ChatClientRequest, calls_tools
 from promptkit.errors import OutputConversionError, PromptError
 from promptkit.messages import UserMessage
 from promptkit.response import ChatResponse, Usage
@@ -52,7 +52,8 @@ class OutputValidationAdvisor(SteppedAdvisor):
             response: ChatResponse = yield Ask(request, hold=True)
             usage += response.usage
             problem = None
-            if response.result is not None and not response.has_tool_calls and left:
+            answers = [result.output for result in response.results]
+            if answers and not any(map(calls_tools, answers)) and left:
                 try:
                     output.convert(response.text)
                 except OutputConversionError as error:
@@ -60,7 +61,7 @@ class OutputValidationAdvisor(SteppedAdvisor):
             if problem is None:
                 break
             correction = UserMessage(f"Your answer cannot be used: {problem}. Answer again, as you were asked to.")
-            request = request.followed_by(response.result.output, correction)  # type: ignore[union-attr]
+            request = request.followed_by(*[said for said in answers[:1] if said.content], correction)
         return response if usage == response.usage else response.mutate(usage=usage)
 
 
