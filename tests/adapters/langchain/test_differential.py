@@ -122,7 +122,7 @@ OPENAI_BLOCKS = {name: block for name, (block, _) in BLOCKS.items()} | MORE_BLOC
 
 @pytest.mark.parametrize("name", sorted(OPENAI_BLOCKS))
 def test_openai_forms_of_vendors_blocks(name: str) -> None:
-    content = [{"type": "text", "text": "a"}, OPENAI_BLOCKS[name]]
+    content: Any = [{"type": "text", "text": "a"}, OPENAI_BLOCKS[name]]
     for one, other in ((HumanMessage, core.HumanMessage), (AIMessage, core.AIMessage)):
         for options in ({}, {"text_format": "block"}, {"pass_through_unknown_blocks": False}):
             given: Any = options

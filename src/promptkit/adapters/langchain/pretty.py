@@ -10,6 +10,7 @@ from promptkit.messages import MessageType
 from promptkit.templates.chat import ChatPromptTemplate, MessagesPlaceholder
 from promptkit.templates.prompt_template import PromptTemplate
 from promptkit.templates.resource import TextResource
+from promptkit.templates.typed import TypedPromptTemplate
 
 __all__ = ["pretty_repr"]
 
@@ -37,8 +38,8 @@ def _part(part: Any) -> str:
         return pretty_repr(part)
     if isinstance(part, MessagesPlaceholder):
         return f"{title_line('Messages Placeholder')}\n\n{{{part.name}}}"
-    if isinstance(part, PromptTemplate):
-        role = part.message_metadata.get("role")
+    if isinstance(part, (PromptTemplate, TypedPromptTemplate)):
+        role = part.message_metadata.get("role") if isinstance(part, PromptTemplate) else None
         title = f"{role} Message" if isinstance(role, str) else _TITLES[part.message_type]
         return f"{title_line(title)}\n\n{_source(part.template)}"
     if hasattr(part, "create_messages"):
