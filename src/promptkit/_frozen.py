@@ -339,7 +339,11 @@ class Value:
         Raises:
             TypeError: A name is not a field.
         """
-        return attrs.evolve(self, **changes)  # type: ignore[misc]
+        kind: Any = type(self)
+        for attribute in kind.__attrs_attrs__:  # `attrs.evolve` takes twice the time
+            if attribute.init and attribute.alias not in changes:
+                changes[attribute.alias] = getattr(self, attribute.name)
+        return kind(**changes)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         """Show the positional fields, and of the others those that differ from their default."""

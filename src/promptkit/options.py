@@ -95,6 +95,9 @@ def _definitions(value: Iterable[Any] | Unset | None, name: str = "") -> tuple[T
     return tools
 
 
+_NONE_REMOVED: frozenset[str] = frozenset()
+
+
 def _names(value: Iterable[str]) -> frozenset[str]:
     names = frozenset(tuple_of(str, value, "removed"))
     if unknown := names.difference(_CHECKS, ("extra",)):
@@ -154,24 +157,28 @@ class ChatOptions(Value):
     tool_choice: Literal["auto", "none", "required"] | str | None = field(default=None, kw_only=True, converter=_text)  # noqa: PYI051
     output_schema: FrozenDict | None = field(default=None, kw_only=True, hash=False, converter=_mapping)
     extra: FrozenDict = field(default=EMPTY, kw_only=True, hash=False, converter=_extra)
-    removed: frozenset[str] = field(default=frozenset(), kw_only=True, converter=_names)
+    removed: frozenset[str] = field(default=_NONE_REMOVED, kw_only=True, converter=_names)
 
     def __attrs_post_init__(self) -> None:
-        removed = set(_names(self.removed))
+        removed = set(_names(self.removed)) if self.removed else set()
         for name, check in _CHECKS.items():
             value = getattr(self, name)
+            if value is None:
+                continue
             if value is UNSET:
                 object.__setattr__(self, name, None)
                 removed.add(name)
-            elif value is not None:
+            else:
                 object.__setattr__(self, name, check(value, name))
                 removed.discard(name)
         extra: Any = self.extra
-        if extra is UNSET:
-            removed.add("extra")
-            extra = EMPTY
-        object.__setattr__(self, "extra", freeze_mapping(EMPTY if extra is None else extra, "extra"))
-        object.__setattr__(self, "removed", frozenset(removed))
+        if extra is not EMPTY:
+            if extra is UNSET:
+                removed.add("extra")
+            extra = EMPTY if extra is UNSET or extra is None else freeze_mapping(extra, "extra")
+            object.__setattr__(self, "extra", extra)
+        if removed or self.removed is not _NONE_REMOVED:
+            object.__setattr__(self, "removed", frozenset(removed))
 
     def merge(self, other: ChatOptions | None) -> ChatOptions:
         """Lay other options over these: every field set there wins, ``extra`` key by key, `UNSET` removes.

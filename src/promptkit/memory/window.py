@@ -245,6 +245,15 @@ class MessageWindowChatMemory(_WindowChatMemory):
         most = _checked(max_messages, "max_messages", 1)
         super().__init__(most, most, "messages", most + 1, repository, system)
 
+    def _cut(self, force: list[StoredMessage], rest: list[StoredMessage]) -> tuple[list[StoredMessage], bool]:
+        """Choose by counting alone: the first turn from which on all fits, else the current one."""
+        turns = [at for at, each in enumerate(rest) if _is_user(each)]
+        room = self._high - len(force)
+        if len(rest) <= room or not turns:
+            return super()._cut(force, rest)
+        start = next((at for at in turns if len(rest) - at <= room), turns[-1])
+        return rest[start:], start > 0
+
 
 class TokenWindowChatMemory(_WindowChatMemory):
     """Show the end of a conversation that fits a budget of tokens; see `MessageWindowChatMemory` for turns and system.
