@@ -50,6 +50,7 @@ class HistoryRules(Value):
 
 _READ = "2026-11-30"
 _OPENAI = "platform.openai.com/docs/api-reference/chat/create"
+_RESPONSES = "platform.openai.com/docs/guides/function-calling, Responses"
 _ANTHROPIC = "docs.anthropic.com/en/api/messages"
 _ANTHROPIC_TOOLS = "docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use"
 _GEMINI = "ai.google.dev/api/generate-content"
@@ -62,6 +63,16 @@ OPENAI = HistoryRules(
         "unanswered_call": f"{_OPENAI}: tool messages answer each tool_call_id",
         "duplicate_id": f"{_OPENAI}: a tool_call_id names one call",
         "absent_content": f"{_OPENAI}: content is required unless there are tool_calls",
+    },
+    date=_READ,
+)
+OPENAI_RESPONSES = HistoryRules(
+    "openai_responses",
+    {
+        "orphan_result": f"{_RESPONSES}: a function_call_output has the call_id of a function_call before it",
+        "unanswered_call": f"{_RESPONSES}: each function_call of the input has its function_call_output",
+        "duplicate_id": f"{_RESPONSES}: a call_id names one call",
+        "absent_content": f"{_RESPONSES}: a message has content",
     },
     date=_READ,
 )
@@ -95,11 +106,11 @@ GEMINI = HistoryRules(
 PORTABLE = HistoryRules("portable", {**OPENAI.refuses, **GEMINI.refuses, **ANTHROPIC.refuses}, date=_READ)
 
 RULES: Mapping[str, HistoryRules] = MappingProxyType(
-    {rules.name: rules for rules in (PORTABLE, OPENAI, ANTHROPIC, GEMINI)}
+    {rules.name: rules for rules in (PORTABLE, OPENAI, OPENAI_RESPONSES, ANTHROPIC, GEMINI)}
 )
 """The rules of the providers by name; ``portable`` refuses what any of them refuses."""
 
-Rules = HistoryRules | Literal["portable", "openai", "anthropic", "gemini"]
+Rules = HistoryRules | Literal["portable", "openai", "openai_responses", "anthropic", "gemini"]
 """Rules, or the name of those in `RULES`."""
 
 
