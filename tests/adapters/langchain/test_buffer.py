@@ -160,6 +160,43 @@ def test_the_prefix_form_is_ambiguous() -> None:
     ]
 
 
+XML_BLOCKS: Any = [
+    {"type": "text", "text": "a < b"},
+    {"type": "reasoning", "reasoning": "Hm & so."},
+    {"type": "image", "url": "https://example.org/a.png?x=1&y=2"},
+    {"type": "audio", "file_id": 'a"b'},
+    {"type": "video", "url": "https://example.org/it's.mp4"},
+    {"type": "server_tool_call", "id": "s1", "name": "search", "args": {"q": "<x>"}},
+    {"type": "server_tool_result", "tool_call_id": "s1", "status": "success", "output": [1, 2]},
+]
+
+
+def test_blocks_of_every_kind_come_back_from_xml() -> None:
+    messages = [
+        HumanMessage(XML_BLOCKS),
+        AIMessage("", additional_kwargs={"function_call": {"name": "f", "arguments": "{}"}}),
+    ]
+
+    assert parse_buffer_string(get_buffer_string(messages, format="xml"), format="xml") == messages
+
+
+def test_what_xml_cuts_short_comes_back_as_text() -> None:
+    call = {"type": "server_tool_call", "id": "s1", "name": "search", "args": {"q": "x" * 600}}
+    result = {"type": "server_tool_result", "tool_call_id": "s1", "status": "success", "output": ""}
+    (back,) = parse_buffer_string(get_buffer_string([AIMessage([call, result])], format="xml"), format="xml")
+    cut, empty = back.content_blocks
+
+    assert cut["args"] == '{"q": "' + "x" * 493 + "..."
+    assert dict(empty) == {key: value for key, value in result.items() if key != "output"}
+
+
+def test_calls_of_functions_come_back_from_escaped_text() -> None:
+    message = AIMessage("a", additional_kwargs={"function_call": {"name": "f", "arguments": "{}"}})
+
+    assert escaped([message]) == 'AI: a\n> function call {"name": "f", "arguments": "{}"}'
+    assert parse_buffer_string(escaped([message])) == [message]
+
+
 def test_nothing_is_no_messages() -> None:
     for form in ("escaped", "xml", "prefix"):
         assert get_buffer_string([], format=form) == ""

@@ -380,3 +380,86 @@ def test_one_failure_makes_the_result_a_failure_and_artifacts_are_joined() -> No
     assert message_chunk_to_message(one + two) == ToolMessage(
         "ab", tool_call_id="1", artifact={"rows": [1, 2], "text": "xy"}, status="error"
     )
+
+
+V1 = {"output_version": "v1"}
+PIECE: Any = {"name": "f", "args": '{"a": 1}', "id": "c1", "index": 0}
+OPEN: Any = {**PIECE, "args": '{"a": '}
+
+LAST: dict[str, tuple[Any, Any]] = {
+    "a call": (
+        [{"type": "tool_call_chunk", **PIECE, "extras": {"k": 1}}],
+        [{"type": "tool_call", "name": "f", "args": {"a": 1}, "id": "c1", "extras": {"k": 1}}],
+    ),
+    "a call that broke off": ([{"type": "tool_call_chunk", **OPEN}], [{"type": "tool_call_chunk", **OPEN}]),
+    "a server's call": (
+        [{"type": "server_tool_call_chunk", **PIECE}],
+        [{"type": "server_tool_call", **PIECE, "args": {"a": 1}}],
+    ),
+    "a server's call that broke off": ([{"type": "server_tool_call_chunk", **OPEN}], [{"type": "server_tool_call_chunk", **OPEN}]),
+    "a server's call of no object": (
+        [{"type": "server_tool_call_chunk", **PIECE, "args": "[1]"}],
+        [{"type": "server_tool_call_chunk", **PIECE, "args": "[1]"}],
+    ),
+    "text": ([{"type": "text", "text": "hi"}], [{"type": "text", "text": "hi"}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LAST)
+def test_blocks_of_the_last_chunk_are_whole_or_stay_pieces(case: str) -> None:
+    content, whole = LAST[case]
+    given = [OPEN] if content[0].get("args") == OPEN["args"] else [PIECE]
+    chunk = AIMessageChunk(content, tool_call_chunks=given, response_metadata=V1)
+
+    assert chunk.content == content
+    assert chunk.mutate(chunk_position="last").content == whole
+    assert (chunk + AIMessageChunk("", response_metadata=V1, chunk_position="last")).content == whole
+
+
+BLOCKS: dict[str, tuple[Any, Any, Any]] = {
+    "texts, mappings and lists of one index": (
+        [{"index": 0, "n": 1, "t": "a", "d": {"k": "x"}, "l": ["y"]}],
+        [{"index": 0, "n": 2, "t": "b", "d": {"k": "z"}, "l": ["w"]}],
+        [{"index": 0, "n": 2, "t": "ab", "d": {"k": "xz"}, "l": ["y", "w"]}],
+    ),
+    "other kinds of value": (
+        [{"index": 0, "a": "x", "b": {"k": 1}, "c": [1], "d": None, "e": 1}],
+        [{"index": 0, "a": {"k": 1}, "b": [1], "c": "x", "d": "y", "e": None}],
+        [{"index": 0, "a": {"k": 1}, "b": [1], "c": "x", "d": "y", "e": 1}],
+    ),
+    "names": (
+        [{"index": "lc_1", "id": "1", "model_provider": "m"}],
+        [{"index": "lc_1", "id": "1", "model_provider": "n"}],
+        [{"index": "lc_1", "id": "1", "model_provider": "m"}],
+    ),
+    "an id that comes later": (
+        [{"index": 0, "text": "a"}],
+        [{"index": 0, "id": "1", "text": "b"}, {"index": 0, "id": "2", "text": "c"}],
+        [{"index": 0, "text": "ab", "id": "1"}, {"index": 0, "id": "2", "text": "c"}],
+    ),
+    "a type that comes later": ([{"index": 0}], [{"index": 0, "type": "text"}], [{"index": 0, "type": "text"}]),
+    "a wrapped block": (
+        [{"type": "text", "index": 0}],
+        [{"type": "non_standard", "index": 0, "value": {"type": "x", "k": 1}}],
+        [{"type": "text", "index": 0, "extras": {"k": 1}}],
+    ),
+    "two wrapped blocks": (
+        [{"type": "non_standard", "index": 0, "value": {"type": "x", "k": "a"}}],
+        [{"type": "non_standard", "index": 0, "value": {"type": "x", "k": "b"}}],
+        [{"type": "non_standard", "index": 0, "value": {"type": "x", "k": "ab"}}],
+    ),
+    "no index": ([{"type": "text"}], [{"type": "text"}], [{"type": "text"}, {"type": "text"}]),
+    "texts": (["a"], "b", ["ab"]),
+    "text that goes on": (["a", "b"], "c", ["a", "bc"]),
+    "texts of lists": (["a"], ["b"], ["a", "b"]),
+    "no text": ([{"type": "x"}], "", [{"type": "x"}]),
+}
+
+
+@pytest.mark.parametrize("case", BLOCKS)
+def test_blocks_of_one_index_are_joined_value_by_value(case: str) -> None:
+    left, right, total = BLOCKS[case]
+
+    assert (AIMessageChunk(left) + AIMessageChunk(right)).content == total
+    assert merge_chunks([AIMessageChunk(left), AIMessageChunk(right), AIMessageChunk("")]).content == total
+    assert reduce(add, [AIMessageChunk(left), AIMessageChunk(""), AIMessageChunk(right)]).content == total

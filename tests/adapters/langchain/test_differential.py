@@ -17,9 +17,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from langchain_core.tools import tool
 
 from promptkit.adapters import langchain
 from promptkit.adapters.langchain import AIMessage, BaseMessage, ChatMessage, HumanMessage, messages_to_dict
+from promptkit.options import ToolDefinition
 from tests.adapters.langchain import neutral, strategies
 from tests.adapters.langchain.test_blocks import BLOCKS, masked
 
@@ -225,6 +227,32 @@ def test_counting_approximately(
     assume(expected != "an error")  # theirs takes no type that is no text
 
     assert langchain.count_tokens_approximately(messages, **options) == expected
+
+
+@tool
+def weather(city: str, days: int = 1) -> str:
+    """Tell the weather."""
+    return f"{city}, {days}"
+
+
+FUNCTION: dict[str, Any] = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+
+
+@pytest.mark.parametrize(
+    "tools", [[weather], [FUNCTION], [weather, FUNCTION], []], ids=["tool", "dict", "both", "none"]
+)
+def test_counting_tools_approximately(tools: Any) -> None:
+    ours = langchain.count_tokens_approximately([HumanMessage("hi")], tools=tools)
+
+    assert ours == core.utils.count_tokens_approximately([core.HumanMessage("hi")], tools=tools)
+
+
+def test_tools_of_ours_count_as_their_schemas() -> None:
+    own: Any = ToolDefinition("f", "Do.", input_schema={"type": "object"})
+    same = {"name": "f", "description": "Do.", "parameters": {"type": "object"}}
+
+    ours = langchain.count_tokens_approximately([], tools=[own])
+    assert ours == langchain.count_tokens_approximately([], tools=[same]) > 0
 
 
 @given(strategies.histories(TEXT, foreign=False), st.sampled_from(("string", "block")), st.booleans(), st.booleans())

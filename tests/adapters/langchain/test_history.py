@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -229,6 +230,11 @@ def test_wrong_options_are_refused_when_they_are_given(case: str, as_step: bool)
         return
     with pytest.raises(HistoryError, match=message):
         trim_messages(None if as_step else [HumanMessage("x")], **options)
+
+
+def test_a_counter_that_fails_is_named_with_what_it_got() -> None:
+    with pytest.raises(HistoryError, match="the token_counter, handed a list of messages, failed: TypeError"):
+        trim_messages([HumanMessage("x")], max_tokens=1, token_counter=math.sqrt)
 
 
 def test_one_text_where_several_are_meant_is_refused() -> None:

@@ -113,6 +113,21 @@ def test_running_usage_adds_up_to_the_last_in_their_sums() -> None:
     assert summed(list(model.stream("hi"))).usage_metadata == {"input_tokens": 5, "output_tokens": 3, "total_tokens": 8}
 
 
+def test_other_choices_and_usage_of_nothing_are_no_pieces() -> None:
+    chunks = [
+        ChatChunk("a", tool_calls=[ToolCallChunk(None, "c1", name="f", arguments="{")]),
+        ChatChunk("b", choice=1),
+        ChatChunk(tool_calls=[ToolCallChunk(None, None, arguments="}")], usage=Usage(1, 1), usage_is_delta=True),
+    ]
+    for way in ("stream", "astream"):
+        answer = ANSWERS[way](scripted(chunks)[0])
+        assert (answer.content, answer.tool_calls) == (
+            "a",
+            [{"name": "f", "args": {}, "id": "c1", "type": "tool_call"}],
+        )
+        assert answer.usage_metadata["total_tokens"] == 2
+
+
 def test_metadata_that_comes_again_is_not_put_together() -> None:
     model, _ = scripted(
         [ChatChunk("a", model="m1"), ChatChunk("b", model="m1", finish_reason="stop"), ChatChunk(finish_reason="stop")]

@@ -319,6 +319,11 @@ class Blind(BaseExampleSelector):
         raise NotImplementedError
 
 
+class Own(prompts.StringPromptTemplate):
+    def format(self, **kwargs: Any) -> str:
+        return "own"
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a name that LangChain keeps for itself": (
         lambda: to_langchain_core(PromptTemplate("{stop}", renderer="fstring")),
@@ -331,6 +336,19 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ),
         UnsupportedContentError,
         "the examples of a Blind are not known",
+    ),
+    "a class of its own": (lambda: from_langchain_core(Own(input_variables=[])), UnsupportedContentError, "no counterpart of Own"),
+    "ends that are no plain templates": (
+        lambda: from_langchain_core(
+            prompts.FewShotPromptWithTemplates(examples=[], example_prompt=EXAMPLE, suffix=Own(input_variables=[]), input_variables=[])
+        ),
+        UnsupportedContentError,
+        "prefix and suffix must be plain templates",
+    ),
+    "parts in two languages": (
+        lambda: from_langchain_core(prompts.HumanMessagePromptTemplate(prompt=[text("{a}"), text("{{{b}}}", "mustache")])),
+        UnsupportedContentError,
+        "the parts of a message are in one language",
     ),
     "no template": (lambda: as_runnable(MessagesPlaceholder("h")), AdapterError, "makes no prompts: it has no create"),
 }  # fmt: skip

@@ -29,6 +29,17 @@ from promptkit.errors import PromptError
 from tests.adapters.langchain.strategies import messages
 
 CALL: Any = {"name": "weather", "args": {"city": "Oslo"}, "id": "c1"}
+USAGE: Any = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+
+
+class Loud(str):
+    """Be a str that is not quite one."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self.upper()
+
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a misspelt field": (lambda: HumanMessage("x", nmae="bob"), TypeError, "nmae"),  # type: ignore[call-arg]
@@ -56,6 +67,22 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         PromptError,
         r"tool_calls\[0\]",
     ),
+    "a call's name that is a number": (lambda: AIMessage("", tool_calls=[CALL | {"name": 3}]), PromptError, r"tool_calls\[0\]\['name'\] must be a str or None, not 3"),
+    "a call that is text": (lambda: AIMessage("", tool_calls=["f"]), PromptError, r"tool_calls\[0\] must be a mapping, not 'f'"),  # type: ignore[list-item]
+    "calls that are text": (lambda: AIMessage("", tool_calls="f"), PromptError, "tool_calls must be a list of mappings"),  # type: ignore[arg-type]
+    "an index that is none": (
+        lambda: AIMessageChunk("", tool_call_chunks=[{"name": "f", "args": "", "id": "1", "index": [0]}]),  # type: ignore[typeddict-item]
+        PromptError,
+        r"tool_call_chunks\[0\]\['index'\] must be an int or None",
+    ),
+    "details of text": (
+        lambda: AIMessage("", usage_metadata=USAGE | {"input_token_details": {"audio": "1"}}),
+        PromptError,
+        r"usage_metadata\['input_token_details'\] must map names to ints",
+    ),
+    "no image": (lambda: ImagePromptValue({"url": ""}), PromptError, r"image_url\['url'\] must be a non-empty str"),
+    "more than an image": (lambda: ImagePromptValue({"url": "u", "alt": "x"}), PromptError, "has only 'url' and 'detail'"),
+    "messages that are text": (lambda: ChatPromptValue("hi"), PromptError, "must be a list of messages"),  # type: ignore[arg-type]
     "usage of text": (lambda: AIMessage("", usage_metadata={"input_tokens": "1"}), PromptError, "usage_metadata"),  # type: ignore[arg-type]
     "no call's id": (lambda: ToolMessage("x"), TypeError, "tool_call_id"),  # type: ignore[call-arg]
     "a call's id that is none": (
@@ -133,6 +160,16 @@ def test_what_goes_in_is_not_shared() -> None:
 
     assert message.text == "x"
     assert message.additional_kwargs == {"k": (1,)}
+
+
+def test_a_class_of_text_becomes_plain_text() -> None:
+    loud = Loud("a")
+    message = AIMessage(loud, name=loud, id=loud, tool_calls=[{"name": loud, "args": {"k": loud}, "id": loud}])
+    call = message.tool_calls[0]
+
+    assert {type(text) for text in (message.content, message.name, message.id, call["name"], call["id"])} == {str}
+    assert message == AIMessage("a", name="a", id="a", tool_calls=[{"name": "a", "args": {"k": "a"}, "id": "a"}])
+    assert ToolMessage(loud, tool_call_id=loud) == ToolMessage("a", tool_call_id="a")
 
 
 def test_equal_classes_and_fields_are_equal_messages() -> None:

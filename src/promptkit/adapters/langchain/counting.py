@@ -16,6 +16,7 @@ from promptkit.adapters.langchain.native import from_messages
 from promptkit.adapters.langchain.openai_form import openai_role
 from promptkit.errors import HistoryError, PromptkitError
 from promptkit.history.counters import ListTokenCounter
+from promptkit.options import ToolDefinition
 
 __all__ = ["Counter", "Meter", "count_tokens_approximately", "meter_of"]
 
@@ -198,9 +199,10 @@ def _tool_text(tool: Any) -> str:
     if isinstance(tool, Mapping):
         return json.dumps(tool)
     own = getattr(tool, "definition", tool)
-    parameters = getattr(own, "input_schema", None)
-    if parameters is None:  # a tool of LangChain's
+    if isinstance(own, ToolDefinition):
+        parameters: Mapping[str, Any] = own.input_schema
+    else:  # a tool of LangChain's
         schema = own.tool_call_schema
-        parameters = dict(schema if isinstance(schema, Mapping) else schema.model_json_schema())
+        parameters = schema if isinstance(schema, Mapping) else schema.model_json_schema()
         parameters = {key: value for key, value in parameters.items() if key not in ("title", "description")}
     return json.dumps({"name": own.name, "description": own.description, "parameters": parameters})
