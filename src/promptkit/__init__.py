@@ -65,6 +65,7 @@ _MODULES = {
     "NoOpRenderer": "promptkit.renderers.noop",
     "Opaque": "promptkit.content",
     "OpenAIChatModel": "promptkit.models.openai",
+    "OpenAIResponsesChatModel": "promptkit.models.openai",
     "OutputConversionError": "promptkit.errors",
     "OutputValidationAdvisor": "promptkit.client.advisors.validation",
     "PostgresChatMemoryRepository": "promptkit.memory.postgres",
@@ -124,6 +125,7 @@ _MODULES = {
     "UserMessage": "promptkit.messages",
     "ValidationMode": "promptkit.renderers.base",
     "advisor": "promptkit.client.advisors.functions",
+    "chat_model": "promptkit.models.registry",
     "check_history": "promptkit.history.doctor",
     "count_tokens": "promptkit.history.counters",
     "filter_messages": "promptkit.history.filter",
@@ -228,6 +230,8 @@ if TYPE_CHECKING:
     from promptkit.models.gemini import GeminiChatModel as GeminiChatModel
     from promptkit.models.local import LlamaCppChatModel as LlamaCppChatModel
     from promptkit.models.openai import OpenAIChatModel as OpenAIChatModel
+    from promptkit.models.openai import OpenAIResponsesChatModel as OpenAIResponsesChatModel
+    from promptkit.models.registry import chat_model as chat_model
     from promptkit.options import ChatOptions as ChatOptions
     from promptkit.options import ToolDefinition as ToolDefinition
     from promptkit.options import UNSET as UNSET

@@ -12,8 +12,9 @@ import pytest
 
 from promptkit.adapters.langchain import as_langchain_model, from_langchain_model
 from promptkit.messages import SystemMessage, UserMessage
+from promptkit.models._vendor import VendorChatModel
 from promptkit.models.anthropic import AnthropicChatModel
-from promptkit.models.openai import OpenAIChatModel
+from promptkit.models.openai import OpenAIChatModel, OpenAIResponsesChatModel
 from promptkit.options import ChatOptions
 from promptkit.prompt import Prompt
 from promptkit.response import ChatChunk, ChatResponse
@@ -30,6 +31,10 @@ def openai_model(server: Server) -> OpenAIChatModel:
     return OpenAIChatModel(base_url=f"{server.url}/v1", api_key=server.key)
 
 
+def responses_model(server: Server) -> OpenAIResponsesChatModel:
+    return OpenAIResponsesChatModel(base_url=f"{server.url}/v1", api_key=server.key)
+
+
 def anthropic_model(server: Server) -> AnthropicChatModel:
     return AnthropicChatModel(base_url=server.url, api_key=server.key)
 
@@ -43,6 +48,7 @@ MODELS: dict[str, Callable[[pytest.FixtureRequest], Any]] = {
     "echo": lambda request: EchoChatModel(),
     "local": lambda request: request.getfixturevalue("local"),
     "openai": lambda request: openai_model(request.getfixturevalue("llama_server")),
+    "responses": lambda request: responses_model(request.getfixturevalue("llama_server")),
     "anthropic": lambda request: anthropic_model(request.getfixturevalue("llama_server")),
     "langchain": lambda request: langchain_model(request.getfixturevalue("llama_server")),
 }
@@ -52,7 +58,7 @@ MODELS: dict[str, Callable[[pytest.FixtureRequest], Any]] = {
 def chat_model(request: pytest.FixtureRequest) -> Iterator[Any]:
     chat_model = request.param(request)
     yield chat_model
-    if isinstance(chat_model, OpenAIChatModel | AnthropicChatModel):
+    if isinstance(chat_model, VendorChatModel):
         chat_model.close()
 
 
@@ -71,7 +77,7 @@ def test_call_gives_one_finished_answer(chat_model: Any) -> None:
     assert isinstance(response, ChatResponse)
     assert len(response.results) == 1
     assert response.text
-    assert response.results[0].finish_reason in ("stop", "end_turn")
+    assert response.results[0].finish_reason in ("stop", "end_turn", "completed", "STOP")
     assert response.usage.total_tokens == response.usage.prompt_tokens + response.usage.completion_tokens
     assert pickle.loads(pickle.dumps(response)) == response
 

@@ -29,7 +29,7 @@ from promptkit.errors import (
 from promptkit.messages import UserMessage
 from promptkit.models.anthropic import AnthropicChatModel
 from promptkit.models.gemini import GeminiChatModel
-from promptkit.models.openai import OpenAIChatModel
+from promptkit.models.openai import OpenAIChatModel, OpenAIResponsesChatModel
 from promptkit.options import ChatOptions
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse
@@ -38,8 +38,19 @@ from tests.models.scripted_server import END, ScriptedServer, http, stream
 from tests.models.wires import KEY, TEXT, WIRES, Wire
 
 PROMPT = Prompt("Hi", ChatOptions(max_tokens=50))
-CLASSES: dict[str, Any] = {"openai": OpenAIChatModel, "anthropic": AnthropicChatModel, "gemini": GeminiChatModel}
-TWO_CLIENTS = ("openai", "anthropic")
+CLASSES: dict[str, Any] = {
+    "openai": OpenAIChatModel,
+    "responses": OpenAIResponsesChatModel,
+    "anthropic": AnthropicChatModel,
+    "gemini": GeminiChatModel,
+}
+VARIABLES = {
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "responses": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+}
+TWO_CLIENTS = ("openai", "responses", "anthropic")
 """The SDKs that have a client for sync calls and one for async calls."""
 
 
@@ -65,7 +76,7 @@ async def ajoined(chat_model: Any, prompt: Prompt = PROMPT) -> ChatResponse:
 
 def clients(name: str, url: str) -> tuple[Any, Any]:
     """Make clients of an SDK as users do."""
-    if name == "openai":
+    if name != "anthropic":
         import openai
 
         return openai.OpenAI(api_key=KEY, base_url=url), openai.AsyncOpenAI(api_key=KEY, base_url=url)
@@ -128,8 +139,9 @@ def test_the_sdks_own_variables_say_key_and_server(
     server: ScriptedServer, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = next(name for name, value in WIRES.items() if value is wire)
-    monkeypatch.setenv(f"{name.upper()}_API_KEY", "sk-from-environment")
-    monkeypatch.setenv(f"{'GOOGLE_' if name == 'gemini' else ''}{name.upper()}_BASE_URL", server.url)
+    key, url = VARIABLES[name]
+    monkeypatch.setenv(key, "sk-from-environment")
+    monkeypatch.setenv(url, server.url)
     server.answer(http(200, wire.answer(TEXT)))
 
     with CLASSES[name]("m") as chat_model:
@@ -455,24 +467,35 @@ def test_anthropic_keeps_system_text_in_place_where_asked(server: ScriptedServer
     ]
 
 
-def test_tokens_are_counted_by_the_vendor(llama_server: Server) -> None:
+@pytest.mark.parametrize("name", ["responses", "anthropic"])
+def test_tokens_are_counted_by_the_vendor(llama_server: Server, name: str) -> None:
     prompt = Prompt("What is the capital of France?", ChatOptions(temperature=0, max_tokens=1))
+    url = llama_server.url if name == "anthropic" else f"{llama_server.url}/v1"
 
-    with AnthropicChatModel(base_url=llama_server.url, api_key=llama_server.key) as chat_model:
+    with CLASSES[name](base_url=url, api_key=llama_server.key) as chat_model:
         counted = chat_model.count_tokens(prompt)
         assert asyncio.run(chat_model.acount_tokens(prompt)) == counted
         assert chat_model.call(prompt).usage.prompt_tokens == counted
 
 
-def test_a_request_to_count_holds_only_what_the_vendor_takes_there(server: ScriptedServer) -> None:
+@pytest.mark.parametrize(
+    ("name", "path", "body"),
+    [
+        ("anthropic", "/v1/messages/count_tokens", {"messages": [{"role": "user", "content": "Hi"}]}),
+        ("responses", "/v1/responses/input_tokens", {"input": [{"role": "user", "content": "Hi"}]}),
+    ],
+)
+def test_a_request_to_count_holds_only_what_the_vendor_takes_there(
+    server: ScriptedServer, name: str, path: str, body: dict[str, Any]
+) -> None:
     server.answer(http(200, {"input_tokens": 4}))
-    options = ChatOptions(model="m", max_tokens=5, temperature=1, stop_sequences=["x"], extra={"service_tier": "auto"})
+    options = ChatOptions(model="m", max_tokens=5, temperature=1, extra={"service_tier": "auto"})
 
-    with WIRES["anthropic"].model(server.url) as chat_model:
+    with WIRES[name].model(server.url) as chat_model:
         assert chat_model.count_tokens(Prompt("Hi", options)) == 4
 
-    assert server.requests[0].path == "/v1/messages/count_tokens"
-    assert server.requests[0].body == {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    assert server.requests[0].path == path
+    assert server.requests[0].body == {"model": "m"} | body
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"input_tokens": "4"}, {"input_tokens": None}])

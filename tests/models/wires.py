@@ -10,7 +10,7 @@ from attrs import frozen
 
 from promptkit.models.anthropic import AnthropicChatModel
 from promptkit.models.gemini import GeminiChatModel
-from promptkit.models.openai import OpenAIChatModel
+from promptkit.models.openai import OpenAIChatModel, OpenAIResponsesChatModel
 from promptkit.options import ChatOptions
 
 KEY = "sk-scripted-0123456789abcdef"
@@ -145,4 +145,32 @@ GEMINI = Wire(
     takes_comments=False,
 )
 
-WIRES: Mapping[str, Wire] = {"openai": OPENAI, "anthropic": ANTHROPIC, "gemini": GEMINI}
+
+def _response(text: str | None, status: str) -> dict[str, Any]:
+    said: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+    said |= {"content": [{"type": "output_text", "text": text, "annotations": []}]}
+    output = [] if text is None else [said]
+    usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
+    return {"id": "r", "object": "response", "model": "m", "status": status, "output": output, "usage": usage}
+
+
+def _delta(piece: str) -> dict[str, Any]:
+    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    return {"type": "response.output_text.delta", "delta": piece, **place}
+
+
+RESPONSES = Wire(
+    model=_making(OpenAIResponsesChatModel, "/v1"),
+    answer=lambda text: _response(text, "completed"),
+    events=lambda pieces: [
+        {"type": "response.created", "response": _response(None, "in_progress")},
+        *map(_delta, pieces),
+    ],
+    end=lambda: [{"type": "response.completed", "response": _response(None, "completed")}],
+    event=_named,
+    error=lambda message: {"type": "error", "error": {"type": "some_error", "message": message}},
+    request_id="x-request-id",
+    has_mark=False,
+)
+
+WIRES: Mapping[str, Wire] = {"openai": OPENAI, "responses": RESPONSES, "anthropic": ANTHROPIC, "gemini": GEMINI}

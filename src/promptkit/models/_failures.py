@@ -23,7 +23,6 @@ __all__ = [
     "refused",
     "retry_after",
     "secrets_of",
-    "token_count",
     "unforeseen",
     "without_secrets",
 ]
@@ -151,15 +150,3 @@ def unforeseen(vendor: str, error: Exception) -> Exception:
 
 
 _TRANSPORTS = frozenset(("aiohttp", "anyio", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "ssl"))
-
-
-def token_count(payload: Any, key: str) -> int:
-    """Read a count of tokens.
-
-    Raises:
-        ResponseFormatError: It holds none.
-    """
-    count = payload.get(key) if isinstance(payload, dict) else None
-    if type(count) is not int:
-        raise ResponseFormatError("the answer is damaged: it holds no count of tokens")
-    return count

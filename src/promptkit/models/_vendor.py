@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Self
 from promptkit._frozen import shown
 from promptkit.adapters.base import Converted, EventReader, Loss, aread_events, read_events
 from promptkit.contracts import astream_in_thread
-from promptkit.errors import MissingDependencyError, ModelError, PromptError
+from promptkit.errors import MissingDependencyError, ModelError, PromptError, ResponseFormatError
 from promptkit.models._clients import Clients
 from promptkit.models._failures import without_secrets
 from promptkit.options import ChatOptions
 from promptkit.prompt import Prompt
 from promptkit.response import ChatChunk, ChatResponse
 
-__all__ = ["VendorChatModel"]
+__all__ = ["CountingChatModel", "VendorChatModel"]
 
 
 class VendorChatModel(ABC):
@@ -259,6 +259,36 @@ class VendorChatModel(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+class CountingChatModel(VendorChatModel):
+    """Count the tokens of prompts through the vendor, too."""
+
+    _count_path: ClassVar[str]
+    _count_key: ClassVar[str]
+    """The field of the answer that is the count."""
+
+    @abstractmethod
+    def _counted(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Make the body of a request to count of that of a call."""
+
+    def count_tokens(self, prompt: Prompt) -> int:
+        """Ask the vendor how many tokens a prompt has, its tools included.
+
+        Raises:
+            ModelError: As from `call`.
+        """
+        return self._count(self._sent(self._count_path, self._counted(self._request(prompt).body)))
+
+    async def acount_tokens(self, prompt: Prompt) -> int:
+        """Do `count_tokens` without blocking."""
+        return self._count(await self._asent(self._count_path, self._counted(self._request(prompt).body)))
+
+    def _count(self, payload: Any) -> int:
+        count = payload.get(self._count_key) if isinstance(payload, dict) else None
+        if type(count) is not int:
+            raise ResponseFormatError("the answer is damaged: it holds no count of tokens")
+        return count
 
 
 def _check_connection(given: Mapping[str, Any]) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from promptkit.adapters.anthropic import ChunkReader, error_of, to_request, to_response
 from promptkit.adapters.base import Converted, EventReader
 from promptkit.errors import PromptError
-from promptkit.models._failures import Failure, token_count
+from promptkit.models._failures import Failure
 from promptkit.models._stainless import StainlessChatModel
+from promptkit.models._vendor import CountingChatModel
 from promptkit.options import NO_OPTIONS, ChatOptions
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["AnthropicChatModel"]
 
 
-class AnthropicChatModel(StainlessChatModel):
+class AnthropicChatModel(StainlessChatModel, CountingChatModel):
     """Answer prompts by the Messages API.
 
     The SDK is imported and its client made at the first call. What is not given comes from the SDK's own environment
@@ -55,6 +56,8 @@ class AnthropicChatModel(StainlessChatModel):
     _module = "anthropic"
     _client_classes = ("Anthropic", "AsyncAnthropic")
     _path = "/v1/messages"
+    _count_path = "/v1/messages/count_tokens"
+    _count_key = "input_tokens"
 
     def __init__(
         self,
@@ -78,20 +81,7 @@ class AnthropicChatModel(StainlessChatModel):
         )
         self._late_system = late_system
 
-    def count_tokens(self, prompt: Prompt) -> int:
-        """Ask the vendor how many tokens a prompt has, its tools included.
-
-        Raises:
-            ModelError: As from `call`.
-        """
-        return token_count(self._sent(_COUNT_PATH, self._counted(prompt)), "input_tokens")
-
-    async def acount_tokens(self, prompt: Prompt) -> int:
-        """Do `count_tokens` without blocking."""
-        return token_count(await self._asent(_COUNT_PATH, self._counted(prompt)), "input_tokens")
-
-    def _counted(self, prompt: Prompt) -> dict[str, Any]:
-        body = self._request(prompt).body
+    def _counted(self, body: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in body.items() if key in _COUNTED}
 
     def _sdk(self) -> ModuleType:
@@ -115,8 +105,6 @@ class AnthropicChatModel(StainlessChatModel):
     def _reader(self) -> EventReader:
         return ChunkReader()
 
-
-_COUNT_PATH = "/v1/messages/count_tokens"
 
 _COUNTED = frozenset(
     ("cache_control", "messages", "model", "output_config", "speed", "system", "thinking", "tool_choice", "tools")

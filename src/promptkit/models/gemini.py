@@ -16,8 +16,8 @@ from promptkit._frozen import shown
 from promptkit.adapters.base import Converted, EventReader
 from promptkit.adapters.gemini import ChunkReader, error_of, to_request, to_response
 from promptkit.errors import AdapterError, AuthenticationError, PromptkitError, ResponseFormatError
-from promptkit.models._failures import refused, secrets_of, token_count, unforeseen, without_secrets
-from promptkit.models._vendor import VendorChatModel
+from promptkit.models._failures import refused, secrets_of, unforeseen, without_secrets
+from promptkit.models._vendor import CountingChatModel
 from promptkit.options import NO_OPTIONS, ChatOptions
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["GeminiChatModel"]
 
 
-class GeminiChatModel(VendorChatModel):
+class GeminiChatModel(CountingChatModel):
     """Answer prompts by generateContent.
 
     The SDK is imported and its client made at the first call. What is not given comes from the SDK's own environment
@@ -61,6 +61,8 @@ class GeminiChatModel(VendorChatModel):
     _package = "google-genai"
     _module = "google.genai"
     _path = "generateContent"
+    _count_path = "countTokens"
+    _count_key = "totalTokens"
 
     def __init__(
         self,
@@ -81,20 +83,7 @@ class GeminiChatModel(VendorChatModel):
             model, options=options, client=client, async_client=client, connection=connection, strict=strict
         )
 
-    def count_tokens(self, prompt: Prompt) -> int:
-        """Ask the vendor how many tokens a prompt has, its tools included.
-
-        Raises:
-            ModelError: As from `call`.
-        """
-        return token_count(self._sent("countTokens", self._counted(prompt)), "totalTokens")
-
-    async def acount_tokens(self, prompt: Prompt) -> int:
-        """Do `count_tokens` without blocking."""
-        return token_count(await self._asent("countTokens", self._counted(prompt)), "totalTokens")
-
-    def _counted(self, prompt: Prompt) -> dict[str, Any]:
-        body = self._request(prompt).body
+    def _counted(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"model": body["model"], "generateContentRequest": body | {"model": _in_url(body["model"])}}
 
     def _make_client(self, asynchronous: bool) -> Any:
