@@ -19,9 +19,8 @@ def run(root: Path, folder: Path, *arguments: str) -> list[str]:
 def test_a_conversation_goes_on_in_another_process(root: Path, tmp_path: Path) -> None:
     first = run(root, tmp_path)
     second = run(root, tmp_path, "And of Italy?")
-    third = run(root, tmp_path, "And of Spain?")
 
     assert first[0] == "human: What is the capital of France?"
     assert len(first) > 1
     assert second[: len(first) + 1] == [*first, "human: And of Italy?"]
-    assert third[: len(second) + 1] == [*second, "human: And of Spain?"]
+    assert len(second) > len(first) + 1

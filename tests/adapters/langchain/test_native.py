@@ -262,6 +262,14 @@ def test_neighbouring_results_become_one_message() -> None:
     assert [(loss.path, loss.what) for loss in losses] == [("messages[1]", "spelling")]
 
 
+def test_chunks_come_back_whole_and_that_is_a_loss() -> None:
+    losses: list[Loss] = []
+    prompt = from_messages([AIMessageChunk("a", chunk_position="last")], losses=losses)
+
+    assert to_messages(prompt) == [AIMessage("a")]
+    assert [(loss.path, loss.what) for loss in losses] == [("messages[0]", "class")]
+
+
 def test_options_stay_beside() -> None:
     options = ChatOptions(model="m", temperature=0.5)
     losses: list[Loss] = []
