@@ -413,8 +413,10 @@ class ChunkAccumulator:
         lay_over(self._metadata, chunk.metadata)
         if chunk.usage is not None:
             old, new = self._usage, chunk.usage
-            summed = (old + new).mutate(native=new.native or old.native)
-            self._usage = summed if chunk.usage_is_delta else old.followed_by(new)
+            if chunk.usage_is_delta:
+                self._usage = (old + new).mutate(native=new.native or old.native)
+            else:
+                self._usage = old.followed_by(new)
         if chunk.choice is None:
             return
         answer = self._answer(chunk.choice)

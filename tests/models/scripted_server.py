@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 RESET = "reset"
@@ -56,7 +56,7 @@ class ScriptedServer:
     """Answer each request by the script; remember requests, connections, and that clients have gone."""
 
     def __init__(self) -> None:
-        self.script: Sequence[Step] = ()
+        self.script: Sequence[Step] | Callable[[Request], Sequence[Step]] = ()
         self.requests: list[Request] = []
         self.connections = 0
         self.gone = threading.Event()
@@ -68,6 +68,11 @@ class ScriptedServer:
         """Set the script, and forget what was."""
         self.script, self.requests, self.connections = script, [], 0
         self.gone.clear()
+
+    def answer_by(self, script: Callable[[Request], Sequence[Step]]) -> None:
+        """Set a function that gives the script of each request."""
+        self.answer()
+        self.script = script
 
     def _accept(self) -> None:
         while True:
@@ -84,13 +89,13 @@ class ScriptedServer:
             try:
                 while (request := _read(lines)) is not None:
                     self.requests.append(request)
-                    if not self._play(client):
+                    if not self._play(client, self.script(request) if callable(self.script) else self.script):
                         return
             except OSError:
                 self.gone.set()
 
-    def _play(self, client: socket.socket) -> bool:
-        for step in self.script:
+    def _play(self, client: socket.socket, script: Sequence[Step]) -> bool:
+        for step in script:
             if isinstance(step, bytes):
                 client.sendall(step)
             elif isinstance(step, str):

@@ -20,6 +20,8 @@ from promptkit.prompt import Prompt
 from promptkit.response import ChatChunk, ChatResponse
 from promptkit.testing import EchoChatModel, ScriptedChatModel
 from tests.models.conftest import Server
+from tests.models.scripted_server import ScriptedServer, http, stream
+from tests.models.wires import TEXT, WIRES
 
 PROMPT = Prompt(
     [SystemMessage("You are a helpful assistant."), UserMessage("What is the capital of France?")],
@@ -39,6 +41,20 @@ def anthropic_model(server: Server) -> AnthropicChatModel:
     return AnthropicChatModel(base_url=server.url, api_key=server.key)
 
 
+def gemini_model(server: ScriptedServer) -> Any:
+    """Give a model whose server streams where it is asked to; no real one is at hand that speaks its format."""
+    wire = WIRES["gemini"]
+    whole, streamed = [http(200, wire.answer(TEXT))], stream(wire.stream())
+    server.answer_by(lambda request: streamed if "streamGenerateContent" in request.path else whole)
+    return wire.model(server.url, max_retries=2)
+
+
+@pytest.fixture(scope="module")
+def gemini_server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as scripted:
+        yield scripted
+
+
 def langchain_model(server: Server) -> Any:
     return from_langchain_model(as_langchain_model(openai_model(server)))
 
@@ -50,6 +66,7 @@ MODELS: dict[str, Callable[[pytest.FixtureRequest], Any]] = {
     "openai": lambda request: openai_model(request.getfixturevalue("llama_server")),
     "responses": lambda request: responses_model(request.getfixturevalue("llama_server")),
     "anthropic": lambda request: anthropic_model(request.getfixturevalue("llama_server")),
+    "gemini": lambda request: gemini_model(request.getfixturevalue("gemini_server")),
     "langchain": lambda request: langchain_model(request.getfixturevalue("llama_server")),
 }
 
