@@ -14,7 +14,7 @@ from typing import Any
 import langchain_core.messages as core
 import langchain_core.prompt_values as core_values
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from langchain_core.tools import tool
@@ -27,6 +27,8 @@ from tests.adapters.langchain.test_blocks import BLOCKS, masked
 
 TEXT = strategies.plain_texts()
 HISTORIES = strategies.histories(TEXT)
+LESS = settings(max_examples=settings().max_examples // 2)
+"""For what takes LangChain long."""
 
 
 def theirs(messages: list[Any]) -> list[core.BaseMessage]:
@@ -156,6 +158,7 @@ def filters(draw: st.DrawFn) -> dict[str, Any]:
     return options
 
 
+@LESS
 @given(HISTORIES, filters(), st.none() | st.booleans() | st.lists(st.sampled_from(("c1", "c2"))))
 def test_filtering(messages: list[BaseMessage], options: dict[str, Any], excluded: Any) -> None:
     for message in messages:  # text beside excluded calls stays here, and a copy of the calls goes with them
@@ -184,6 +187,7 @@ def of_one_speaker(message: BaseMessage) -> BaseMessage:
     return message.mutate(**changes)
 
 
+@LESS
 @given(st.lists(strategies.messages(TEXT).map(of_one_speaker), max_size=5), st.sampled_from(("\n", "", " | ")))
 def test_merging_runs(messages: list[BaseMessage], separator: str) -> None:
     assume(all(call["id"] not in ("c1", "c2") for message in messages for call in getattr(message, "tool_calls", ())))
@@ -255,6 +259,7 @@ def test_tools_of_ours_count_as_their_schemas() -> None:
     assert ours == langchain.count_tokens_approximately([], tools=[same]) > 0
 
 
+@LESS
 @given(strategies.histories(TEXT, foreign=False), st.sampled_from(("string", "block")), st.booleans(), st.booleans())
 def test_openai_messages(messages: list[BaseMessage], form: Any, ids: bool, unknown: bool) -> None:
     for message in messages:  # broken calls go to OpenAI here, and no file name is made up
@@ -319,6 +324,7 @@ def streams(draw: st.DrawFn) -> list[dict[str, Any]]:
     return chunks
 
 
+@LESS
 @given(streams(), st.booleans())
 def test_adding_chunks(stream: list[dict[str, Any]], at_once: bool) -> None:
     chunks: list[Any] = [langchain.AIMessageChunk(**chunk) for chunk in stream]
