@@ -89,7 +89,7 @@ def client_of(memory: ChatMemory, *script: Answer, model: Any = ScriptedChatMode
 
 
 def prompts(client: ChatClient) -> tuple[Prompt, ...]:
-    return client.chat_model.prompts  # type: ignore[union-attr]
+    return client.chat_model.prompts  # type: ignore[union-attr,no-any-return]
 
 
 def told(messages: Iterable[Message]) -> list[tuple[str, str]]:

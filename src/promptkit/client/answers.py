@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from attrs import frozen
 
-from promptkit._frozen import Value
+from promptkit._frozen import FrozenDict, Value
+from promptkit._schema import NoSchemaError
 from promptkit.client import chain
 from promptkit.client.request import ChatClientRequest
 from promptkit.content import Text
 from promptkit.contracts import AnyChatModel
 from promptkit.converters import StructuredOutputConverter, TypedOutputConverter
+from promptkit.converters.lowering import lower_schema
 from promptkit.converters.partial import NOTHING_YET, PartialJson
 from promptkit.errors import ModelError
 from promptkit.messages import Message, as_builtin
@@ -66,11 +68,32 @@ class _Answer:
         prompt, output = request.prompt, request.output
         if output is None:
             return prompt
-        if output.json_schema is not None and getattr(self._chat_model, "takes_output_schema", False):
-            return prompt.mutate(options=ChatOptions(output_schema=output.json_schema).merge(prompt.options))
+        schema = self._output_schema(output)
+        if schema is not None:
+            return prompt.mutate(options=ChatOptions(output_schema=schema).merge(prompt.options))
         if not output.format.strip():
             return prompt
         return prompt.augment_user_message(lambda message: _with_more(message, output.format))
+
+    def _output_schema(self, output: StructuredOutputConverter[Any]) -> FrozenDict | None:
+        """Give the schema that the model can be held to, if there is any; the answer is checked by the whole one."""
+        takes = getattr(self._chat_model, "takes_output_schema", False)
+        if output.json_schema is None or not isinstance(takes, str):
+            return output.json_schema if takes else None
+        try:
+            lowered = lower_schema(output.json_schema, takes)
+        except NoSchemaError as error:
+            _log("the answer is asked for in words: %s", error)
+            return None
+        for rule in lowered.weakened:
+            _log("%s does not hold the model to the %s of %s", takes, rule.keyword, rule.path)
+        return lowered.schema
+
+
+def _log(message: str, *arguments: object) -> None:
+    import logging
+
+    logging.getLogger("promptkit.client").info(message, *arguments)
 
 
 def _with_more(message: Message, text: str) -> Message:

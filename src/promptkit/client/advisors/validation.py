@@ -60,8 +60,9 @@ class OutputValidationAdvisor(SteppedAdvisor):
                     problem = str(error)
             if problem is None:
                 break
-            correction = UserMessage(f"Your answer cannot be used: {problem}. Answer again, as you were asked to.")
-            request = request.followed_by(*[said for said in answers[:1] if said.content], correction)
+            if answers[0].content:  # there is nothing to say about an empty answer, and providers refuse one
+                correction = UserMessage(f"Your answer cannot be used: {problem}. Answer again, as you were asked to.")
+                request = request.followed_by(answers[0], correction)
         return response if usage == response.usage else response.mutate(usage=usage)
 
 
