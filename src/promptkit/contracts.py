@@ -32,8 +32,9 @@ __all__ = [
 class ChatModel(Protocol):
     """Answer a prompt.
 
-    A model that holds its answer to the ``output_schema`` of the options says so by ``takes_output_schema = True``;
-    a client tells the others in words what answer is wanted.
+    A model that holds its answer to the ``output_schema`` of the options says so by ``takes_output_schema``: ``True``
+    for any JSON Schema, else the name of the subset that it takes (`promptkit.converters.SUBSETS`). A client tells other
+    models in words what answer is wanted.
 
     >>> from promptkit import AssistantMessage, ChatResponse, Generation
     >>> class Parrot:

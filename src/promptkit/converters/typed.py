@@ -10,6 +10,7 @@ from promptkit._frozen import FrozenDict
 from promptkit._schema import ValueMismatchError, type_name, type_reader
 from promptkit.converters.base import ConvertedOutput
 from promptkit.converters.cleaning import JsonCandidate, clean_thinking, find_json
+from promptkit.converters.lowering import raised
 from promptkit.converters.partial import NOTHING_YET, PartialJson
 from promptkit.errors import OutputConversionError
 
@@ -122,11 +123,9 @@ class TypedOutputConverter(Generic[T]):
         failures: list[ValueMismatchError] = []
         for candidate in candidates:
             try:
-                value = self._reader.read(candidate.value)
+                fitting.append(self._read(candidate))
             except ValueMismatchError as error:
                 failures.append(error)
-            else:
-                fitting.append(ConvertedOutput(value, candidate.text, candidate.repairs))
         if not fitting:
             if len(candidates) > 1:
                 raise self._failure(
@@ -136,6 +135,17 @@ class TypedOutputConverter(Generic[T]):
         if any(other.value != fitting[0].value for other in fitting[1:]):
             raise self._failure(f"the answer holds {len(fitting)} different values of the type", text)
         return fitting[0]
+
+    def _read(self, candidate: JsonCandidate) -> ConvertedOutput[T]:
+        """Read a value as it is, else as an answer to a lowered schema: with nulls for what is absent."""
+        try:
+            return ConvertedOutput(self._reader.read(candidate.value), candidate.text, candidate.repairs)
+        except ValueMismatchError:
+            value = raised(candidate.value, self.json_schema)
+            if value == candidate.value:
+                raise
+            repairs = (*candidate.repairs, "took null for absent, or a value out of its wrapper")
+            return ConvertedOutput(self._reader.read(value), candidate.text, repairs)
 
     @property
     def _name(self) -> str:
