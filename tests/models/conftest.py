@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -36,6 +37,8 @@ def llama_server() -> Iterator[Server]:
     params.model_alias = {"smollm2"}
     params.n_ctx, params.n_parallel, params.n_threads_http = 1024, 2, 12
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    # The weights' own template knows no tools, and the server then drops them without a word.
+    params.chat_template = (Path(__file__).parents[1] / "data" / "tool_chat.jinja").read_text("utf-8")
     params.cache_ram_mib = 0
     params.ui = False
     params.verbosity = -1
