@@ -530,11 +530,24 @@ def test_cancelling_a_round_cancels_it() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"workers": 0}, {"workers": True}, {"workers": None}, {"on_unknown": "ignore"}, {"on_limit": None}],
+    [
+        {"workers": 0},
+        {"workers": True},
+        {"workers": None},
+        {"on_unknown": "ignore"},
+        {"on_limit": None},
+        {"on_error": None},
+        {"on_error": {KeyError: "ignore"}},
+        {"timeout": 0},
+        {"timeout": "1"},
+        {"limit": -1},
+        {"limit": "9"},
+        {"limit_per_tool": {"add": 1.5}},
+    ],
     ids=repr,
 )
 def test_settings_are_checked(settings: dict[str, Any]) -> None:
-    with pytest.raises(ToolError, match=next(iter(settings))):
+    with pytest.raises(ToolError, match=next(iter(settings)).removesuffix("_per_tool")):
         ToolCallingManager([add], **settings)
 
 

@@ -315,3 +315,27 @@ def test_any_arguments_survive_the_wire(place: Place, unit: Unit, days: int) -> 
 def test_what_cannot_be_called_by_name_is_refused(function: Any, words: str) -> None:
     with pytest.raises(ToolError, match=words):
         tool(function)
+
+
+def test_a_context_may_be_annotated_or_optional() -> None:
+    @tool
+    def whose(context: Annotated[ToolContext | None, "who asks"] = None) -> str:
+        """Say who asks."""
+        return "nobody" if context is None else str(context.values["user"])
+
+    assert whose.context_name == "context"
+    assert whose.definition.input_schema["properties"] == {}
+    assert whose(ToolContext({"user": "Ada"})) == "Ada"
+
+
+def test_a_default_that_json_has_not_is_not_told() -> None:
+    @tool
+    def wait(seconds: float = float("nan")) -> None:
+        """Wait."""
+
+    assert wait.definition.input_schema["properties"] == {"seconds": {"type": "number"}}
+
+
+def test_a_lambda_needs_a_name() -> None:
+    with pytest.raises(ToolError, match=r"give one: tool\(name='…'\)"):
+        tool(lambda: None)

@@ -48,7 +48,7 @@ class ToolRound(Value):
 
 
 def _as_policies(value: Policy | Mapping[type[Exception], Policy]) -> Mapping[type[Exception], Policy]:
-    policies = {Exception: value} if isinstance(value, str) else dict(value)
+    policies = dict(value) if isinstance(value, Mapping) else {Exception: value}
     for kind, policy in policies.items():
         if policy not in ("report", "raise") or not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise ToolError(f"on_error takes 'report', 'raise', or one of them by exception class, not {value!r:.80}")
@@ -71,6 +71,10 @@ def tools_by_name(tools: Iterable[Tool[..., Any]]) -> Mapping[str, Tool[..., Any
     if doubled:
         raise ToolError(f"tools must have distinct names; given more than once: {', '.join(map(repr, doubled))}")
     return {made.name: made for made in given}
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
 @frozen(repr=False, eq=False)
@@ -121,6 +125,12 @@ class ToolCallingManager:
     def __attrs_post_init__(self) -> None:
         if type(self.workers) is not int or self.workers < 1:
             raise ToolError(f"workers must be a positive int, not {self.workers!r:.80}")
+        if self.timeout is not None and not _is_seconds(self.timeout):
+            raise ToolError(f"timeout must be a positive number of seconds or None, not {self.timeout!r:.80}")
+        limits = self.limit_per_tool.values() if isinstance(self.limit_per_tool, Mapping) else (self.limit_per_tool,)
+        for limit in (self.limit, *limits):
+            if limit is not None and (type(limit) is not int or limit < 0):
+                raise ToolError(f"a limit must be a number of calls or None, not {limit!r:.80}")
         for name in ("on_unknown", "on_limit"):
             if getattr(self, name) not in ("report", "raise"):
                 raise ToolError(f"{name} takes 'report' or 'raise', not {getattr(self, name)!r:.80}")

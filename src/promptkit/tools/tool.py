@@ -223,7 +223,7 @@ def tool(
         if not callable(function):
             raise ToolError(f"a tool is made of a function, not {shown(function)}")
         own_name = name or getattr(function, "__name__", "")
-        if not own_name:
+        if not own_name or own_name == "<lambda>":
             raise ToolError(f"{shown(function)} has no name for the model to call; give one: tool(name='…')")
         words, documented = _documentation(function)
         readers, notes, required, context_name = _parameters(function, own_name, documented)
@@ -267,7 +267,7 @@ def _parameters(
         if parameter.name not in hints:
             raise ToolError(f"{where} has no annotation", tool_name=tool_name)
         hint = hints[parameter.name]
-        if hint is ToolContext:
+        if _is_context(hint):
             if context_name is not None:
                 raise ToolError(f"{where} is a second ToolContext: one call has one", tool_name=tool_name)
             context_name = parameter.name
@@ -280,6 +280,14 @@ def _parameters(
         if parameter.default is parameter.empty:
             required.append(parameter.name)
     return readers, notes, required, context_name
+
+
+def _is_context(hint: Any) -> bool:
+    """Tell whether a parameter takes a `ToolContext`, annotated or optional too."""
+    if typing.get_origin(hint) is typing.Annotated:
+        return _is_context(hint.__origin__)
+    parts = [part for part in typing.get_args(hint) if part is not type(None)]
+    return hint is ToolContext or parts == [ToolContext]
 
 
 def _offered(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterable[inspect.Parameter]:
@@ -296,7 +304,7 @@ def _notes(parameter: inspect.Parameter, hint: Any, documented: Mapping[str, str
     words = told or documented.get(parameter.name)
     if words:
         notes["description"] = words
-    if parameter.default is not parameter.empty:
+    if parameter.default is not parameter.empty and parameter.default == parameter.default:  # JSON has no NaN
         import json
 
         notes["default"] = json.loads(to_json(parameter.default))
