@@ -11,7 +11,7 @@ import pytest
 
 from promptkit.messages import AssistantMessage, SystemMessage, ToolResponse, ToolResponseMessage, UserMessage
 from promptkit.models.anthropic import AnthropicChatModel
-from promptkit.models.openai import OpenAIChatModel
+from promptkit.models.openai import OpenAIChatModel, OpenAIResponsesChatModel
 from promptkit.options import ChatOptions, ToolDefinition
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse
@@ -86,6 +86,17 @@ def test_turns_are_remembered(chat_model: Any) -> None:
 
     first = chat_model.call(Prompt(turns, options))
     second = chat_model.call(Prompt([*turns, first.results[0].output, UserMessage("Say it again.")], options))
+
+    assert second.usage.prompt_tokens > first.usage.total_tokens
+
+
+def test_turns_go_back_by_responses_too(llama_server: Server) -> None:
+    options = ChatOptions(temperature=0, max_tokens=8)
+    turns = [UserMessage("Hi"), AssistantMessage("Hello, how are you?"), UserMessage("Fine.")]
+
+    with OpenAIResponsesChatModel(base_url=f"{llama_server.url}/v1", api_key=llama_server.key) as chat_model:
+        first = chat_model.call(Prompt(turns, options))
+        second = chat_model.call(Prompt([*turns, first.results[0].output, UserMessage("Again?")], options))
 
     assert second.usage.prompt_tokens > first.usage.total_tokens
 

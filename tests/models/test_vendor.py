@@ -482,7 +482,7 @@ def test_tokens_are_counted_by_the_vendor(llama_server: Server, name: str) -> No
     ("name", "path", "body"),
     [
         ("anthropic", "/v1/messages/count_tokens", {"messages": [{"role": "user", "content": "Hi"}]}),
-        ("responses", "/v1/responses/input_tokens", {"input": [{"role": "user", "content": "Hi"}]}),
+        ("responses", "/v1/responses/input_tokens", {"input": [{"role": "user", "content": "Hi", "type": "message"}]}),
     ],
 )
 def test_a_request_to_count_holds_only_what_the_vendor_takes_there(

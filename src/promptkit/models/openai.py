@@ -170,6 +170,9 @@ class OpenAIResponsesChatModel(_OpenAISDK, CountingChatModel):
 
     def _convert(self, prompt: Prompt, streamed: bool) -> Converted:
         request = responses.to_request(prompt)
+        for item in request.body.get("input", ()):
+            if "role" in item:
+                item.setdefault("type", "message")  # optional at the vendor, but llama.cpp knows an answer by it
         if streamed:
             request.body["stream"] = True
         return request
