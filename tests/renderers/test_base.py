@@ -145,7 +145,7 @@ def test_text_of_values(value: object, text: str) -> None:
     assert text_of(value) == text
 
 
-@pytest.mark.parametrize("value", [b"a", bytearray(b"a"), memoryview(b"a")], ids=repr)
+@pytest.mark.parametrize("value", [b"a", bytearray(b"a"), memoryview(b"a")], ids=["bytes", "bytearray", "memoryview"])
 def test_bytes_have_no_text(value: object) -> None:
     with pytest.raises(TemplateError, match="Decode"):
         text_of(value)

@@ -332,7 +332,9 @@ def test_it_says_what_keeps_it_from_being_pickled(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"filters": [shout]}, {"globals": {1: 2}}, {"templates": {"a": 1}}, {"directory": 1}], ids=repr
+    "options",
+    [{"filters": [shout]}, {"globals": {1: 2}}, {"templates": {"a": 1}}, {"directory": 1}],
+    ids=["filters", "globals", "templates", "directory"],
 )
 def test_options_of_a_wrong_kind_are_refused(options: Any) -> None:
     with pytest.raises((TemplateError, ValueError)):

@@ -284,7 +284,7 @@ def test_an_artifact_stays_beside_the_content() -> None:
     assert weather.result(ToolResult([1], artifact=b"x")) == ("[1]", b"x")
 
 
-@pytest.mark.parametrize("value", [object(), {1: object()}, float], ids=repr)
+@pytest.mark.parametrize("value", [object(), {1: object()}, float], ids=["object", "inside", "class"])
 def test_what_has_no_json_form_is_an_error(value: Any) -> None:
     with pytest.raises(ToolExecutionError, match="no JSON form"):
         weather.result(value)
