@@ -14,6 +14,20 @@ from promptkit.models.local import LlamaCppChatModel
 from promptkit.options import ChatOptions
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Trust one authority instead of all: nothing here speaks TLS, and each client of an SDK reads them anew."""
+    import certifi
+
+    end = "-----END CERTIFICATE-----\n"
+    bundle = Path(certifi.where()).read_text("utf-8")
+    file = tmp_path_factory.mktemp("certificates") / "one.pem"
+    file.write_text(bundle[bundle.index("-----BEGIN") : bundle.index(end) + len(end)], "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(file))
+        yield
+
+
 @pytest.fixture(scope="session")
 def local() -> Iterator[LlamaCppChatModel]:
     with LlamaCppChatModel(context=256, options=ChatOptions(max_tokens=12)) as chat_model:
