@@ -456,6 +456,12 @@ def test_wrong_settings_are_refused(make: Callable[[], Any]) -> None:
         make()
 
 
+def test_advisors_name_themselves() -> None:
+    assert repr(OutputValidationAdvisor(2)) == "OutputValidationAdvisor(2, order=400)"
+    assert repr(RetryAdvisor()) == "RetryAdvisor(3, order=500)"
+    assert repr(advisor(after=passing)) == f"advisor(after={passing!r}, order=0)"
+
+
 # Event loops and threads.
 
 

@@ -47,7 +47,7 @@ class Do:
 
 
 class Tell:
-    """Add a chunk to a stream; where the answer comes whole, the advisor's result says the same."""
+    """Add a chunk to the answer that has arrived, in a stream; else the advisor's result says the same."""
 
     __slots__ = ("chunk",)
 
@@ -120,10 +120,8 @@ class _Passed:
         self._arriving.add(chunk)
 
     def tell(self, chunk: ChatChunk) -> ChatChunk:
-        """Take a chunk of the advisor's own."""
-        if self._shown is None:
-            self._shown = self._arriving
-        self._shown.add(chunk)
+        """Take a chunk that the advisor adds to the answer that has arrived."""
+        self._arriving.add(chunk)
         self._answer = None
         return chunk
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from promptkit._frozen import shown
 from promptkit.client.advisors._steps import Ask, SteppedAdvisor, Steps, passing
 from promptkit.client.request import ChatClientRequest, calls_tools
+from promptkit.converters import StructuredOutputConverter
 from promptkit.errors import OutputConversionError, PromptError
 from promptkit.messages import UserMessage
 from promptkit.response import ChatResponse, Usage
@@ -48,22 +51,27 @@ class OutputValidationAdvisor(SteppedAdvisor):
         if output is None or request.answer is not None:
             return (yield from passing(request))
         usage = Usage()
-        for left in range(self._attempts - 1, -1, -1):
+        left = self._attempts
+        while True:
             response: ChatResponse = yield Ask(request, hold=True)
             usage += response.usage
-            problem = None
-            answers = [result.output for result in response.results]
-            if answers and not any(map(calls_tools, answers)) and left:
-                try:
-                    output.convert(response.text)
-                except OutputConversionError as error:
-                    problem = str(error)
+            left -= 1
+            problem = _problem(output, response) if left else None
             if problem is None:
-                break
-            if answers[0].content:  # there is nothing to say about an empty answer, and providers refuse one
+                return response if usage == response.usage else response.mutate(usage=usage)
+            if response.text:  # there is nothing to say about an empty answer, and providers refuse one
                 correction = UserMessage(f"Your answer cannot be used: {problem}. Answer again, as you were asked to.")
-                request = request.followed_by(answers[0], correction)
-        return response if usage == response.usage else response.mutate(usage=usage)
+                request = request.followed_by(response.results[0].output, correction)
+
+
+def _problem(output: StructuredOutputConverter[Any], response: ChatResponse) -> str | None:
+    if not response.results or any(calls_tools(result.output) for result in response.results):
+        return None
+    try:
+        output.convert(response.text)
+    except OutputConversionError as error:
+        return str(error)
+    return None
 
 
 def checked_count(value: int, name: str) -> int:
