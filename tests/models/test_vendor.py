@@ -299,6 +299,16 @@ def test_an_injected_client_is_used_and_left_open(server: ScriptedServer, name: 
 
 
 @pytest.mark.parametrize("name", TWO_CLIENTS)
+def test_an_injected_client_may_be_strict_about_types(server: ScriptedServer, name: str) -> None:
+    client = type(clients(name, server.url)[0])(api_key=KEY, base_url=server.url, _strict_response_validation=True)
+    server.answer(http(200, "<html>Welcome</html>", kind="text/html"))
+
+    with pytest.raises(ResponseFormatError, match="did not answer in JSON"):
+        CLASSES[name](client=client).call(PROMPT)
+    client.close()
+
+
+@pytest.mark.parametrize("name", TWO_CLIENTS)
 def test_with_a_sync_client_alone_async_calls_run_in_threads(server: ScriptedServer, name: str) -> None:
     client, _ = clients(name, server.url)
     chat_model = CLASSES[name](client=client)

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from types import ModuleType
 from typing import Any, ClassVar
 
-from promptkit.errors import PromptkitError, ResponseFormatError
+from promptkit.errors import ResponseFormatError
 from promptkit.models._failures import Failure, broken_off, refused, secrets_of, unforeseen, without_secrets
 from promptkit.models._vendor import VendorChatModel
 
@@ -56,8 +56,6 @@ class StainlessChatModel(VendorChatModel):
         return stream
 
     def _failure(self, error: Exception) -> Exception:
-        if isinstance(error, PromptkitError):
-            return error
         sdk = self._sdk()
         if isinstance(error, sdk.APIConnectionError):
             return broken_off(self._vendor, error, timeout=isinstance(error, sdk.APITimeoutError))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from promptkit._frozen import shown
 from promptkit.adapters.base import Converted, EventReader
 from promptkit.adapters.gemini import ChunkReader, error_of, to_request, to_response
-from promptkit.errors import AdapterError, AuthenticationError, PromptkitError, ResponseFormatError
+from promptkit.errors import AdapterError, AuthenticationError, ResponseFormatError
 from promptkit.models._failures import refused, secrets_of, unforeseen, without_secrets
 from promptkit.models._vendor import CountingChatModel
 from promptkit.options import NO_OPTIONS, ChatOptions
@@ -140,8 +140,6 @@ class GeminiChatModel(CountingChatModel):
     def _failure(self, error: Exception) -> Exception:
         from google.genai import errors
 
-        if isinstance(error, PromptkitError):
-            return error
         if isinstance(error, errors.UnknownApiResponseError):
             return ResponseFormatError("the answer is damaged: it is no JSON")
         if not isinstance(error, errors.APIError):
