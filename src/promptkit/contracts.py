@@ -199,7 +199,7 @@ async def astream_in_thread(chat_model: AnyChatModel, prompt: Prompt) -> AsyncGe
     loop = asyncio.get_running_loop()
     cancelled = False
     try:
-        while (chunk := await loop.run_in_executor(None, steps.next)) is not None:
+        while (chunk := await loop.run_in_executor(None, steps.next)) is not _END:
             yield chunk
     except asyncio.CancelledError:
         cancelled = True
@@ -218,6 +218,9 @@ def _forget(future: Future[None]) -> None:
         future.exception()
 
 
+_END = object()
+
+
 class _Steps:
     """Run the steps of a generator in changing threads, and close it while one may be running."""
 
@@ -231,14 +234,14 @@ class _Steps:
         self._running = False
         self._closed = False
 
-    def next(self) -> ChatChunk | None:
-        """Give the next chunk, or ``None`` at the end."""
+    def next(self) -> Any:
+        """Give the next chunk, or `_END`."""
         with self._lock:
             if self._closed:
-                return None
+                return _END
             self._running = True
         try:
-            return self._context.run(next, self._chunks, None)
+            return self._context.run(next, self._chunks, _END)
         finally:
             with self._lock:
                 self._running = False

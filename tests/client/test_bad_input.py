@@ -339,7 +339,7 @@ def test_an_advisor_may_give_a_list_of_chunks(form: str) -> None:
 
 
 @EACH_FORM
-@pytest.mark.parametrize("wrong", ["text", 3])
+@pytest.mark.parametrize("wrong", ["text", 3, None])
 def test_a_model_that_gives_garbage_is_named(form: str, wrong: Any) -> None:
     class Garbage:
         def call(self, prompt: Prompt) -> Any:

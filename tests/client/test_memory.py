@@ -262,6 +262,30 @@ def test_a_window_never_cuts_the_request_itself(form: str) -> None:
     assert [text for _, text in told(prompts(client)[1])] == ["b1", "b2"]
 
 
+@pytest.mark.parametrize("order", [100, 300], ids=["outside", "inside"])
+@pytest.mark.parametrize("size", range(1, 8))
+def test_whatever_the_window_prompts_are_valid_and_say_nothing_twice(size: int, order: int) -> None:
+    memory = MessageWindowChatMemory(size)
+    script: list[Answer] = []
+    for turn in range(4):
+        script += [said("w", wish("add", f"{turn}.{n}", a=1, b=1), wish("add", f"{turn}:{n}", a=1, b=1)) for n in "ab"]
+        script.append(said("a"))
+    client = client_of(memory, *script, tools=[add], order=order, store_system=True).mutate(system="S")
+
+    for form in FORMS:
+        ask(client.prompt("u2").messages("u1").conversation("c"), form)
+
+    for prompt in prompts(client):
+        ids = [bare_id(message) for message in prompt]
+        assert check_history(prompt.messages, "openai") == ()
+        assert len(ids) == len({*ids})
+        assert [message.message_type for message in prompt].count(MessageType.SYSTEM) == 1
+        assert prompt.messages[0].message_type is MessageType.SYSTEM
+    kept = [stored.message for stored in memory.repository.read("c")]
+    assert len(kept) == 1 + 4 * (7 if order == 300 else 3)
+    assert check_history(kept, "openai") == ()
+
+
 # Tools.
 
 

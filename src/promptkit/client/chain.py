@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, ExitStack, aclosing, closing
 from typing import Any
@@ -184,34 +185,46 @@ def acall_way(advisors: tuple[Any, ...], chat_model: AnyChatModel, finish: Finis
         return _checked(await contracts.acall(chat_model, finish(request)), chat_model)
 
     way: AsyncCallNext = ask
-    for advisor in reversed(advisors):
-        way = _athrough(advisor, way)
+    for blocking, group in itertools.groupby(reversed(advisors), _blocks):
+        if blocking:
+            way = _in_thread(tuple(group), way)
+        else:
+            way = functools.reduce(lambda rest, advisor: _athrough(advisor, rest), group, way)
     return way
+
+
+def _blocks(advisor: Any) -> bool:
+    sync = hasattr(advisor, "advise") or hasattr(advisor, "advise_stream")
+    return sync and not hasattr(advisor, "aadvise")
 
 
 def _athrough(advisor: Any, rest: AsyncCallNext) -> AsyncCallNext:
-    aadvise = _aadvise(advisor)
+    if _blocks(advisor):
+        return _in_thread((advisor,), rest)
+    if not hasattr(advisor, "aadvise"):
+        streaming = _astream_through(advisor, lambda request: _in_chunks(rest(request)))
+        return lambda request: _ajoined(streaming(request))
 
     async def way(request: ChatClientRequest) -> ChatResponse:
-        return _checked(await aadvise(_request(request), rest), advisor)
+        return _checked(await advisor.aadvise(_request(request), rest), advisor)
 
     return way
 
 
-def _aadvise(advisor: Any) -> Callable[[ChatClientRequest, AsyncCallNext], Awaitable[ChatResponse]]:
-    """Give an advisor's form for an async call: its own, else its sync one in a thread, else its stream, joined."""
-    aadvise = getattr(advisor, "aadvise", None)
-    if aadvise is not None:
-        return aadvise  # type: ignore[no-any-return]
-    if hasattr(advisor, "advise") or hasattr(advisor, "advise_stream"):
-        return functools.partial(_advise_in_thread, _advise(advisor))
-    return lambda request, rest: _ajoined(_astream_through(advisor, lambda inner: _in_chunks(rest(inner)))(request))
+def _in_thread(advisors: tuple[Any, ...], rest: AsyncCallNext) -> AsyncCallNext:
+    """Give the way through sync advisors, the last one first, that stand together: one thread runs them."""
+
+    def run(request: ChatClientRequest, pass_on: CallNext) -> ChatResponse:
+        way = functools.reduce(lambda inner, advisor: _through(advisor, inner), advisors, pass_on)
+        return way(request)
+
+    return functools.partial(_run_in_thread, run, rest)
 
 
-async def _advise_in_thread(advise: Any, request: ChatClientRequest, rest: AsyncCallNext) -> ChatResponse:
-    """Run a sync advisor in a thread; what it passes on runs in the loop of the caller.
+async def _run_in_thread(run: Any, rest: AsyncCallNext, request: ChatClientRequest) -> ChatResponse:
+    """Run sync advisors in a thread; what they pass on runs in the loop of the caller.
 
-    The thread is its own: in a shared pool advisors that wait could take the places of what they wait for.
+    The thread is their own: in a shared pool advisors that wait could take the places of what they wait for.
     """
     import asyncio
     import contextvars
@@ -234,7 +247,7 @@ async def _advise_in_thread(advise: Any, request: ChatClientRequest, rest: Async
 
     thread = ThreadPoolExecutor(1)
     try:
-        return await loop.run_in_executor(thread, contextvars.copy_context().run, advise, request, pass_on)
+        return await loop.run_in_executor(thread, contextvars.copy_context().run, run, request, pass_on)
     finally:
         left = True
         for future in running:

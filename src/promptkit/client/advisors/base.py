@@ -36,7 +36,8 @@ class Advisor(Protocol):
 
     One method, ``advise``, is enough: a stream then comes in one piece a generation, and an async call runs it in a
     thread. Where that is not good enough, an advisor has further forms beside it: ``advise_stream(request, next)``, a
-    generator of chunks; ``aadvise`` and ``aadvise_stream``, their async twins. An attribute ``order``, 0 if absent,
+    generator of chunks; ``aadvise`` and ``aadvise_stream``, their async twins. A stream alone is joined where an answer
+    is wanted whole. An attribute ``order``, 0 if absent,
     places it: the lowest order is the outermost, and of equals the one that was given first.
 
     >>> class Shout:
