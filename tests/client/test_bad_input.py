@@ -33,7 +33,7 @@ from promptkit.prompt import Prompt
 from promptkit.response import ChatChunk, ChatResponse, Usage
 from promptkit.testing import EchoChatModel, ScriptedChatModel
 from promptkit.tools import tool
-from tests.client.forms import ASYNC, FORMS, StreamModel, SyncModel, ask, bare, said, wish
+from tests.client.forms import ASYNC, FORMS, StreamModel, SyncModel, aask, ask, bare, said, wish
 
 EACH_FORM = pytest.mark.parametrize("form", FORMS)
 
@@ -542,6 +542,35 @@ def test_a_cancelled_call_ends_the_thread_of_its_advisor(where: str) -> None:
     assert not threads[0].is_alive()
     assert Hangs.asked == (where == "inside")
     assert [type(error).__name__ for error in errors] == ["CancelledError"]
+
+
+@pytest.mark.parametrize("form", ASYNC)
+def test_a_cancelled_call_ends_what_its_sync_advisor_passed_on(form: str) -> None:
+    memory = MessageWindowChatMemory()
+
+    async def main() -> None:
+        reading = asyncio.Event()
+
+        class Hangs:
+            async def astream(self, prompt: Prompt) -> AsyncIterator[ChatChunk]:
+                yield ChatChunk("Once ")
+                reading.set()
+                await asyncio.sleep(60)
+
+        def plain(request: ChatClientRequest, next: CallNext) -> ChatResponse:
+            return next(request)
+
+        task = asyncio.create_task(aask(request_of(Hangs(), plain, MemoryAdvisor(memory)), form))
+        await reading.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
+
+    assert bare(memory.get("c")[0]).text == "?"
+    assert [message.metadata for message in memory.get("c")[1:]] == [{"partial": True}] * (form == "astream")
 
 
 @EACH_FORM

@@ -231,28 +231,29 @@ async def _run_in_thread(run: Any, rest: AsyncCallNext, request: ChatClientReque
     from concurrent.futures import ThreadPoolExecutor
 
     loop = asyncio.get_running_loop()
-    running: list[Any] = []
+    tasks: list[Any] = []
     left = False
 
     async def passed(inner: ChatClientRequest) -> ChatResponse:
         if left:
             raise asyncio.CancelledError
+        tasks.append(asyncio.current_task())
         return await rest(inner)
 
     def pass_on(inner: ChatClientRequest) -> ChatResponse:
         if left:  # the loop may be closed
             raise asyncio.CancelledError
-        running.append(asyncio.run_coroutine_threadsafe(passed(inner), loop))
-        return running[-1].result()  # type: ignore[no-any-return]
+        return asyncio.run_coroutine_threadsafe(passed(inner), loop).result()
 
     thread = ThreadPoolExecutor(1)
     try:
         return await loop.run_in_executor(thread, contextvars.copy_context().run, run, request, pass_on)
     finally:
         left = True
-        for future in running:
-            future.cancel()
+        for task in tasks:
+            task.cancel()
         thread.shutdown(wait=False)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def astream_way(advisors: tuple[Any, ...], chat_model: AnyChatModel, finish: Finish) -> AsyncStreamNext:
