@@ -1,20 +1,28 @@
-"""Stand in for a chat model in tests: one that says what a script says, one that says what it hears."""
+"""Stand in for a chat model in tests: by a script, by an echo, by recordings of what a real model said."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import aclosing, closing
+from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from promptkit import _json, contracts
+from promptkit._frozen import shown
 from promptkit.content import content_text
-from promptkit.errors import ModelError, PromptError
-from promptkit.messages import AssistantMessage
+from promptkit.errors import ModelError, PromptError, SerializationError
+from promptkit.messages import AssistantMessage, as_builtin
 from promptkit.prompt import Prompt
 from promptkit.response import ChatChunk, ChatResponse, Generation, Usage
+from promptkit.serialization import from_dict, to_dict
 from promptkit.tokens import ApproximateTokenCounter
 
-__all__ = ["Answer", "EchoChatModel", "ScriptedChatModel"]
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["Answer", "EchoChatModel", "RecordingChatModel", "ReplayChatModel", "ScriptedChatModel"]
 
 Answer = (
     str
@@ -176,3 +184,178 @@ def _chunks(answer: Any) -> Generator[ChatChunk, None, None]:
         for word in words[:-1]:
             yield ChatChunk(word, choice=choice)
         yield chunk.mutate(content=words[-1])
+
+
+def _canonical(prompt: Prompt) -> dict[str, Any]:
+    """Give what a request asks: the prompt without the ids of its messages, which no model sees."""
+    return to_dict(prompt.mutate(messages=[as_builtin(message).mutate(id=None) for message in prompt]))
+
+
+class RecordingChatModel:
+    """Pass calls on to a chat model, and write each request with its answer as a line of JSON.
+
+    `ReplayChatModel` answers from the file without the model. A call that fails, or a stream that is left before its
+    end, is not written. Keys and headers are never in the file, the prompt's text and media are.
+
+    Args:
+        chat_model: Any chat model; it stays yours to close.
+        path: The file; lines are added at its end.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "answers.jsonl"
+    ...     said = RecordingChatModel(ScriptedChatModel(["Ahoy!"]), path).call(Prompt("Hello")).text
+    ...     said, ReplayChatModel(path).call(Prompt("Hello")).text
+    ('Ahoy!', 'Ahoy!')
+    """
+
+    __slots__ = ("_chat_model", "_lock", "_path")
+
+    def __init__(self, chat_model: contracts.AnyChatModel, path: str | PathLike[str]) -> None:
+        self._chat_model = chat_model
+        self._path = Path(path)
+        self._lock = Lock()
+
+    def _write(self, prompt: Prompt, answer: ChatResponse | list[ChatChunk]) -> None:
+        chunks = isinstance(answer, list)
+        written = [to_dict(chunk) for chunk in answer] if isinstance(answer, list) else to_dict(answer)
+        line = {"request": _canonical(prompt), "chunks" if chunks else "response": written}
+        with self._lock, self._path.open("a", encoding="utf-8") as file:
+            file.write(_json.dumps(line) + "\n")
+
+    def call(self, prompt: Prompt) -> ChatResponse:
+        """Call the model, and write its answer."""
+        response = contracts.call(self._chat_model, prompt)
+        self._write(prompt, response)
+        return response
+
+    def stream(self, prompt: Prompt) -> Generator[ChatChunk, None, None]:
+        """Stream from the model, and write the chunks when they have all come."""
+        chunks = []
+        with closing(contracts.stream(self._chat_model, prompt)) as arriving:
+            for chunk in arriving:
+                chunks.append(chunk)
+                yield chunk
+        self._write(prompt, chunks)
+
+    async def acall(self, prompt: Prompt) -> ChatResponse:
+        """Do `call` without blocking on the model."""
+        response = await contracts.acall(self._chat_model, prompt)
+        self._write(prompt, response)
+        return response
+
+    async def astream(self, prompt: Prompt) -> AsyncIterator[ChatChunk]:
+        """Do `stream` without blocking on the model."""
+        chunks = []
+        async with aclosing(contracts.astream(self._chat_model, prompt)) as arriving:
+            async for chunk in arriving:
+                chunks.append(chunk)
+                yield chunk
+        self._write(prompt, chunks)
+
+
+class ReplayChatModel:
+    """Answer from what a `RecordingChatModel` wrote, without model, network or key.
+
+    A request is found by what it asks; ids of messages and the form of the call do not matter. Of several recordings
+    of one request each is given once, in order, then the last one again. A whole answer streams in one chunk a
+    generation, a streamed one in its own chunks.
+
+    Args:
+        path: The file; it is read when the model is made.
+
+    Raises:
+        SerializationError: A line cannot be read, or a newer version of promptkit wrote it.
+        ModelError: From a call, when there is no recording; it names the nearest one and the first difference.
+        OSError: The file cannot be read.
+    """
+
+    __slots__ = ("_lock", "_path", "_recordings")
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._path = Path(path)
+        self._lock = Lock()
+        self._recordings: dict[str, list[_Recording]] = {}
+        for number, line in enumerate(self._path.read_text("utf-8").split("\n"), 1):
+            if line.strip():
+                recording = _read_recording(line, f"line {number}")
+                self._recordings.setdefault(_json.dumps(recording.request), []).append(recording)
+
+    def _next(self, prompt: Prompt) -> ChatResponse | tuple[ChatChunk, ...]:
+        request = _canonical(prompt)
+        with self._lock:
+            found = self._recordings.get(_json.dumps(request))
+            if found is not None:
+                return (found.pop(0) if len(found) > 1 else found[0]).answer
+        raise ModelError(self._miss(request))
+
+    def _miss(self, request: dict[str, Any]) -> str:
+        known = [recordings[0] for recordings in self._recordings.values()]
+        if not known:
+            return f"{self._path.name} holds no recordings"
+        wanted = dict(_leaves(request))
+        nearest = min(known, key=lambda recording: len(set(_leaves(recording.request)) ^ wanted.items()))
+        recorded = dict(_leaves(nearest.request))
+        place = next(name for name in (*wanted, *recorded) if wanted.get(name) != recorded.get(name))
+        return (
+            f"{self._path.name} holds no recording of this request; the nearest, {nearest.place}, differs at {place}: "
+            f"recorded {recorded.get(place, 'nothing'):.80}, asked {wanted.get(place, 'nothing'):.80}"
+        )
+
+    def call(self, prompt: Prompt) -> ChatResponse:
+        """Give the recorded answer, whole."""
+        answer = self._next(prompt)
+        return answer if isinstance(answer, ChatResponse) else ChatResponse.from_chunks(answer)
+
+    def stream(self, prompt: Prompt) -> Generator[ChatChunk, None, None]:
+        """Give the recorded answer in chunks."""
+        answer = self._next(prompt)
+        yield from answer.to_chunks() if isinstance(answer, ChatResponse) else answer
+
+    async def acall(self, prompt: Prompt) -> ChatResponse:
+        """Do `call`; nothing in it waits."""
+        return self.call(prompt)
+
+    async def astream(self, prompt: Prompt) -> AsyncIterator[ChatChunk]:
+        """Do `stream`; nothing in it waits."""
+        for chunk in self.stream(prompt):
+            yield chunk
+
+
+class _Recording(NamedTuple):
+    place: str
+    request: dict[str, Any]
+    answer: ChatResponse | tuple[ChatChunk, ...]
+
+
+def _read_recording(line: str, place: str) -> _Recording:
+    try:
+        data = _json.loads(line)
+        if not isinstance(data, dict):
+            raise SerializationError(f"a recording is an object, not {shown(data)}")
+        if "chunks" in data:
+            answer: Any = tuple(map(from_dict, data["chunks"]))
+            kinds: type = ChatChunk
+        else:
+            answer = from_dict(data["response"])
+            kinds = ChatResponse
+        request = to_dict(from_dict(data["request"]))
+        if not all(isinstance(part, kinds) for part in (answer if isinstance(answer, tuple) else (answer,))):
+            raise SerializationError("its answer is none")
+    except SerializationError as error:
+        raise error.below(place) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise SerializationError(f"this is no recording: {type(error).__name__}: {error}", path=place) from error
+    return _Recording(place, request, answer)
+
+
+def _leaves(data: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Give each plain value in JSON data with its place, both as text."""
+    if isinstance(data, dict) and data:
+        for key, value in data.items():
+            yield from _leaves(value, f"{place}.{key}" if place else key)
+    elif isinstance(data, list) and data:
+        for index, value in enumerate(data):
+            yield from _leaves(value, f"{place}[{index}]")
+    else:
+        yield place, _json.dumps(data)
