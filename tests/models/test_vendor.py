@@ -27,6 +27,7 @@ from promptkit.errors import (
     UnsupportedContentError,
 )
 from promptkit.messages import UserMessage
+from promptkit.models._presets import COMPATIBLE
 from promptkit.models.anthropic import AnthropicChatModel
 from promptkit.models.gemini import GeminiChatModel
 from promptkit.models.openai import OpenAIChatModel, OpenAIResponsesChatModel
@@ -529,3 +530,11 @@ def test_a_prompt_that_does_not_fit_says_by_how_much(llama_server: Server) -> No
     assert caught.value.needed is not None
     assert caught.value.available is not None
     assert caught.value.needed > caught.value.available
+
+
+def test_each_says_which_schemas_it_is_held_to() -> None:
+    assert OpenAIChatModel(api_key="k").takes_output_schema == "openai"
+    assert OpenAIChatModel(api_key="k", dialect=COMPATIBLE).takes_output_schema is False
+    assert OpenAIResponsesChatModel.takes_output_schema == "openai"
+    assert AnthropicChatModel.takes_output_schema == "anthropic"
+    assert GeminiChatModel.takes_output_schema == "gemini"

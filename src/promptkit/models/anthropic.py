@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from promptkit.adapters.anthropic import ChunkReader, error_of, to_request, to_response
 from promptkit.adapters.base import Converted, EventReader
@@ -50,6 +50,8 @@ class AnthropicChatModel(StainlessChatModel, CountingChatModel):
     >>> chat_model.options
     ChatOptions(model='claude-haiku-4-5', max_tokens=500)
     """
+
+    takes_output_schema: ClassVar[str] = "anthropic"
 
     _vendor = "anthropic"
     _package = "anthropic"

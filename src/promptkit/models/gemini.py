@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptkit._frozen import shown
 from promptkit.adapters.base import Converted, EventReader
@@ -56,6 +56,8 @@ class GeminiChatModel(CountingChatModel):
     >>> chat_model.options
     ChatOptions(model='gemini-2.5-flash', top_k=20)
     """
+
+    takes_output_schema: ClassVar[str] = "gemini"
 
     _vendor = "gemini"
     _package = "google-genai"

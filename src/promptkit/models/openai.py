@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptkit.adapters import openai_responses as responses
 from promptkit.adapters.base import Converted, EventReader
@@ -90,6 +90,11 @@ class OpenAIChatModel(_OpenAISDK):
 
     _path = "/chat/completions"
 
+    @property
+    def takes_output_schema(self) -> str | bool:
+        """The subset of JSON Schema that it is held to; not said of servers that only speak like OpenAI."""
+        return "openai" if self._dialect is OPENAI else False
+
     def __init__(
         self,
         model: str | None = None,
@@ -160,6 +165,8 @@ class OpenAIResponsesChatModel(_OpenAISDK, CountingChatModel):
     >>> chat_model.options.model
     'gpt-5'
     """
+
+    takes_output_schema: ClassVar[str] = "openai"
 
     _path = "/responses"
     _count_path = "/responses/input_tokens"
