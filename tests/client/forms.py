@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
-from promptkit.client import ChatClientRequestSpec
+from promptkit.client import ChatClient, ChatClientRequestSpec
 from promptkit.messages import AssistantMessage, BuiltinMessage, Message, ToolCall, as_builtin
 from promptkit.prompt import Prompt
 from promptkit.response import ChatChunk, ChatResponse, Generation, Usage
 from promptkit.testing import Answer, ScriptedChatModel
+from promptkit.tools import tool
 
 FORMS = ("call", "stream", "acall", "astream")
 SYNC = ("call", "stream")
@@ -111,3 +112,33 @@ def said(text: str | None, *calls: ToolCall, reason: str = "stop", usage: Usage 
 
 def wish(name: str, call_id: str = "c1", **arguments: Any) -> ToolCall:
     return ToolCall(call_id, name, arguments=arguments)
+
+
+class OddError(Exception):
+    """Be an error that nobody knows."""
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+class OpenStream:
+    """Stream for ever, and know whether it was closed."""
+
+    def __init__(self) -> None:
+        self.closed = 0
+        self.given = 0
+
+    def stream(self, prompt: Prompt) -> Iterator[ChatChunk]:
+        try:
+            while True:
+                self.given += 1
+                yield ChatChunk(f"{self.given} ")
+        finally:
+            self.closed += 1
+
+
+def request_of(model: Any, *advisors: Any, **options: Any) -> ChatClientRequestSpec:
+    return ChatClient(model, advisors=advisors, **options).prompt("?").conversation("c")
