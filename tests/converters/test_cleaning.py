@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -111,6 +112,19 @@ def test_any_object_survives_prose_around_it(before: str, value: dict[str, Any],
 def test_hostile_text_is_json_or_a_value_error(text: str) -> None:
     with suppress(ValueError):
         assert find_json(text)
+
+
+def test_a_very_long_string_costs_no_memory_of_its_own() -> None:
+    text = 'So: {"a": "' + "x\\n" * 1_000_000 + '",}'
+    tracemalloc.start()
+    try:
+        (found,) = find_json(text)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert len(found.value["a"]) == 2_000_000
+    assert peak < 12 * len(text)
 
 
 def test_a_doubled_key_among_very_many_is_named() -> None:

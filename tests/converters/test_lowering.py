@@ -271,3 +271,21 @@ def test_one_of_is_any_of_and_deep_answers_stay() -> None:
 
     assert lowered.schema == {"anyOf": [{"type": "string"}, {"enum": [1]}]}
     assert raised(deep, {"type": "array"}) is deep
+
+
+def test_properties_may_be_called_like_keywords() -> None:
+    @frozen
+    class Setting:
+        default: Inner
+        const: list[Inner]
+
+    schema = TypedOutputConverter(Setting).json_schema
+
+    assert schema["$defs"]["Inner"]["additionalProperties"] is False
+    for subset in SUBSETS:
+        assert list(lower_schema(schema, subset).schema["$defs"]) == ["Inner"]
+
+
+@frozen
+class Inner:
+    text: str

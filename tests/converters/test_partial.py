@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptkit.converters import TypedOutputConverter
-from promptkit.converters.partial import NOTHING_YET, partial_json
+from promptkit.converters.partial import NOTHING_YET, PartialJson, partial_json
 from promptkit.errors import OutputConversionError
 
 
@@ -91,3 +91,11 @@ def test_an_answer_that_stays_broken_is_an_error() -> None:
 
 def test_very_deep_json_has_not_arrived() -> None:
     assert partial_json("[" * 200_000) is NOTHING_YET
+
+
+def test_a_long_answer_is_not_read_at_every_piece() -> None:
+    reader = PartialJson()
+
+    values = [reader.add(piece) for piece in ['{"a": "', *["word "] * 6_000, '"}']]
+
+    assert sum(value is not NOTHING_YET for value in values) < 1_100

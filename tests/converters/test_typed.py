@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import datetime as dt
 import enum
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import attrs
 import jsonschema
@@ -11,10 +13,10 @@ import msgspec
 import pydantic
 import pytest
 from attrs import frozen
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptkit._schema import NoSchemaError, type_reader
+from promptkit._schema import NoSchemaError, to_json, type_reader
 from promptkit.converters import MapOutputConverter, StructuredOutputConverter, TypedOutputConverter
 from promptkit.errors import OutputConversionError
 from tests import oracles
@@ -38,6 +40,22 @@ class Point:
 class Row(TypedDict):
     key: str
     value: int
+
+
+class Odd(TypedDict):
+    what: Book | Toy
+    model: NotRequired[Model]
+
+
+class Dated(pydantic.BaseModel, strict=True):
+    day: dt.date
+
+
+@frozen
+class Hidden:
+    what: Book | Toy
+    _code: int = 0
+    other: int = attrs.field(default=0, alias="another")
 
 
 class Model(pydantic.BaseModel):
@@ -87,6 +105,15 @@ EXAMPLES: list[tuple[Any, Any, Any]] = [
     (list[Book | Toy], [{"title": "t"}, {"title": "u", "from_age": 3}], [Book("t"), Toy("u", 3)]),
     (dict[str, Book | Toy], {"a": {"title": "t"}}, {"a": Book("t")}),
     (Cart, {"items": [{"title": "t", "from_age": 1}]}, Cart([Toy("t", 1)])),
+    (Annotated[Book | Toy, "what"], {"title": "t"}, Book("t")),
+    (Sequence[Book | Toy], [{"title": "t"}], [Book("t")]),
+    (Mapping[str, Book | Toy], {"a": {"title": "t"}}, {"a": Book("t")}),
+    (Odd, {"what": {"title": "t"}}, {"what": Book("t")}),
+    (Odd, {"what": {"title": "t"}, "model": {"id": 1}}, {"what": Book("t"), "model": Model(id=1)}),
+    (Model | Book, {"title": "t"}, Book("t")),
+    (Dated, {"day": "2026-12-01"}, Dated(day=dt.date(2026, 12, 1))),
+    (Hidden, {"what": {"title": "t"}, "_code": 1, "other": 2}, Hidden(Book("t"), 1, 2)),
+    (dict[int, str], {"1": "a"}, {1: "a"}),
 ]
 IDS = [f"{number}-{target}" for number, (target, _, _) in enumerate(EXAMPLES)]
 
@@ -203,6 +230,15 @@ def test_text_and_enums_may_be_bare() -> None:
     assert TypedOutputConverter(Colour).convert(" red\n") is Colour.RED
 
 
+@pytest.mark.parametrize("text", ["<think>4?</think>42", "```json\n42\n```", "<think>hm</think>```\n42\n```"])
+def test_scalars_may_stand_behind_thoughts_and_in_a_fence(text: str) -> None:
+    output = TypedOutputConverter(int).read(text)
+
+    assert (output.value, output.cleaned) == (42, "42")
+    assert output.repairs == ("left out text around the JSON",)
+    assert TypedOutputConverter(Colour).convert("```\nred\n```") is Colour.RED
+
+
 def test_an_answer_is_text() -> None:
     with pytest.raises(OutputConversionError, match="must be text"):
         TypedOutputConverter(int).convert(3)  # type: ignore[arg-type]
@@ -218,15 +254,92 @@ def test_a_type_without_schema_is_refused_when_the_converter_is_made(target: Any
         TypedOutputConverter(target)
 
 
+@dataclass
+class Tree:
+    kids: list[Tree | Leaf]
+
+
+@dataclass
+class Leaf:
+    text: str
+
+
+def test_a_type_that_holds_itself_in_a_union_of_classes_is_refused() -> None:
+    with pytest.raises(NoSchemaError, match=r"Tree\.kids .* holds its own class"):
+        TypedOutputConverter(Tree)
+
+
+def test_what_has_no_schema_is_said_in_one_line() -> None:
+    with pytest.raises(NoSchemaError, match=r"^Plain has no JSON Schema: type .* is not supported$"):
+        TypedOutputConverter(list[Plain])
+
+
+def twins() -> tuple[type, type]:
+    @frozen
+    class Item:
+        number: int
+
+    first = Item
+
+    @frozen
+    class Item:  # type: ignore[no-redef]
+        text: str
+
+    return first, Item
+
+
+def test_classes_of_one_name_keep_their_own_definitions() -> None:
+    one, two = twins()
+    target: Any = dict[str, one | list[two] | list[one]]  # type: ignore[valid-type]
+    schema = type_reader(target).schema.thaw()
+
+    assert len(schema["$defs"]) == 2
+    for data in ({"a": {"number": 1}}, {"a": [{"text": "x"}]}, {"a": [{"number": 1}]}):
+        jsonschema.validate(data, schema)
+        assert type_reader(target).read(data)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"a": {"text": "x"}}, schema)
+
+
 def test_a_schema_is_built_once_a_type() -> None:
     assert type_reader(Person) is type_reader(Person)
 
 
-PEOPLE = st.builds(Person, st.text(), st.integers(0, 2**53), st.none() | st.text())
+WORDS = st.text()
+BOOKS, TOYS = st.builds(Book, WORDS), st.builds(Toy, WORDS, st.integers(0, 99))
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+MODELS = st.builds(Model, id=st.integers(), tags=st.lists(WORDS))
+VALUES: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    (list[Person], st.lists(st.builds(Person, WORDS, st.integers(0, 2**53), st.none() | WORDS))),
+    (Point, st.builds(Point, FLOATS, FLOATS)),
+    (Row, st.fixed_dictionaries({"key": WORDS, "value": st.integers(-(2**63), 2**63)})),
+    (Model, MODELS),
+    (dict[str, Model], st.dictionaries(WORDS, MODELS)),
+    (Colour, st.sampled_from(Colour)),
+    (Literal["a", 1] | None, st.sampled_from(["a", 1, None])),
+    (int, st.integers(-(2**63), 2**63)),
+    (float | None, FLOATS | st.none()),
+    (str, WORDS),
+    (dt.datetime, st.datetimes(timezones=st.just(dt.UTC))),
+    (tuple[int, bool], st.tuples(st.integers(-9, 9), st.booleans())),
+    (frozenset[str], st.frozensets(WORDS)),
+    (dict[int, str], st.dictionaries(st.integers(-9, 9), WORDS)),
+    (Book | Toy, BOOKS | TOYS),
+    (Cart, st.builds(Cart, st.lists(BOOKS | TOYS), WORDS)),
+    (Odd, st.fixed_dictionaries({"what": BOOKS | TOYS}, optional={"model": MODELS})),
+]
+NOISE = ["{}", "```json\n{}\n```", "<think>hm {{</think>{}", "<think>a</think>\n```json {}\n```", "So: {} Done!"]
 
 
-@given(st.lists(PEOPLE), st.sampled_from(["{}", "Here you are:\n```json\n{}\n```", "<think>hm {{</think>{} Done!"]))
-def test_values_survive_noise_around_them(people: list[Person], noise: str) -> None:
-    dumped = json.dumps([attrs.asdict(person) for person in people])
+@pytest.mark.parametrize(("target", "values"), VALUES, ids=[str(target) for target, _ in VALUES])
+@settings(max_examples=25)
+@given(data=st.data())
+def test_any_value_survives_noise_around_it(target: Any, values: st.SearchStrategy[Any], data: st.DataObject) -> None:
+    value = data.draw(values)
+    dumped = to_json(value)
+    converter = TypedOutputConverter(target)
 
-    assert TypedOutputConverter(list[Person]).convert(noise.replace("{}", dumped)) == people
+    jsonschema.validate(json.loads(dumped), converter.json_schema.thaw())
+    noises = NOISE if dumped[0] == "{" or dumped[:2] in ('["', "[{", "[]") else NOISE[:2]
+    for noise in noises:
+        assert converter.convert(noise.replace("{}", dumped)) == value

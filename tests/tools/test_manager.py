@@ -485,10 +485,53 @@ def test_every_spring_case_is_held() -> None:
     assert {row_id.removeprefix("SC-TOL-") for row_id in SPRING} == held
 
 
+class Abort(BaseException):
+    """End more than a call."""
+
+
 @tool
-async def cancel_itself() -> str:
-    """Be cancelled by nobody but itself."""
-    raise asyncio.CancelledError
+async def end_async(by: str) -> str:
+    """Fail."""
+    raise ENDS[by]
+
+
+@tool
+def end(by: str) -> str:
+    """Fail."""
+    raise ENDS[by]
+
+
+ENDS: dict[str, BaseException] = {
+    "abort": Abort(),
+    "cancellation": asyncio.CancelledError(),
+    "exit": SystemExit(3),
+    "generator": GeneratorExit(),
+    "stop": StopIteration(),
+    "own timeout": TimeoutError("the server is slow"),
+}
+ENDED = {
+    "abort": "ended with Abort",
+    "cancellation": "ended with CancelledError",
+    "exit": "tried to end the program",
+    "generator": "ended with GeneratorExit",
+    "stop": "StopIteration",
+    "own timeout": "the server is slow",
+}
+
+
+@BOTH
+@pytest.mark.parametrize("timeout", [None, 20.0], ids=["unlimited", "limited"])
+@pytest.mark.parametrize("others", [0, 1], ids=["alone", "beside another"])
+@pytest.mark.parametrize(("made", "by"), [(made, by) for made in (end, end_async) for by in ENDS], ids=str)
+def test_whatever_ends_a_tool_is_its_result(
+    made: Any, by: str, others: int, timeout: float | None, blocking: bool
+) -> None:
+    response = answer(call(made.name, by=by), *[call("add", a=1, b=2)] * others)
+
+    found = results(execute(ToolCallingManager([made, add], timeout=timeout), response, blocking=blocking))
+
+    assert [entry[2] for entry in found] == ["error", "success"][: 1 + others]
+    assert ENDED[by] in found[0][1]
 
 
 @tool
@@ -497,23 +540,34 @@ def interrupt() -> str:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize(
-    ("made", "name"),
-    [(cancel_itself, "cancel_itself"), (interrupt, "interrupt")],
-    ids=["cancellation", "interrupt"],
-)
-def test_what_ends_a_thread_is_a_result_too(made: Any, name: str, is_async: bool) -> None:
-    calls = AssistantMessage(tool_calls=[ToolCall("c1", name), ToolCall("c2", "add", arguments={"a": 1, "b": 2})])
-    response = ChatResponse(Generation(calls))
-    manager = ToolCallingManager([made, add])
+@BOTH
+def test_an_interrupt_in_a_thread_is_a_result(blocking: bool) -> None:
+    manager = ToolCallingManager([interrupt, add])
 
-    round_ = asyncio.run(manager.aexecute(QUESTION, response)) if is_async else manager.execute(QUESTION, response)
+    found = results(execute(manager, answer(call("interrupt"), call("add", a=1, b=2)), blocking=blocking))
 
-    results = round_.messages[1]
-    assert isinstance(results, ToolResponseMessage)
-    assert [result.status for result in results.responses] == ["error", "success"]
-    assert "ended with" in results.responses[0].text
+    assert [entry[2] for entry in found] == ["error", "success"]
+    assert "ended with KeyboardInterrupt" in found[0][1]
+
+
+def test_an_interrupt_where_the_round_runs_is_raised() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        ToolCallingManager([interrupt]).execute(QUESTION, answer(call("interrupt")))
+
+
+def test_calls_for_which_the_system_has_no_thread_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+
+    found = results(ToolCallingManager([add]).execute(QUESTION, answer(*[call("add", a=1, b=2)] * 3)))
+
+    assert [entry[1] for entry in found] == ["can't start new thread"] * 3
 
 
 def test_cancelling_a_round_cancels_it() -> None:

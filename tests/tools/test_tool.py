@@ -336,6 +336,62 @@ def test_a_default_that_json_has_not_is_not_told() -> None:
     assert wait.definition.input_schema["properties"] == {"seconds": {"type": "number"}}
 
 
+def test_a_default_that_no_call_may_give_is_not_told() -> None:
+    @tool
+    def wait(seconds: float = float("inf"), times: int = None) -> None:  # type: ignore[assignment]  # noqa: RUF013
+        """Wait."""
+
+    properties = wait.definition.input_schema["properties"]
+    assert properties == {"seconds": {"type": "number"}, "times": {"type": "integer"}}
+    assert wait.definition.input_schema["required"] == ()
+
+
+def test_a_list_of_contexts_is_no_context() -> None:
+    def several(contexts: list[ToolContext]) -> None:
+        pass
+
+    with pytest.raises(ToolError, match="'contexts'"):
+        tool(several)
+
+
+class Broken(pydantic.BaseModel):
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def total(self) -> int:
+        raise RuntimeError("no total")
+
+
+def test_a_result_that_fails_while_it_is_written_is_an_error() -> None:
+    with pytest.raises(ToolExecutionError, match="no total"):
+        weather.result(Broken())
+
+
+def test_parameters_of_two_classes_of_one_name() -> None:
+    def first() -> type:
+        @frozen
+        class Item:
+            number: int
+
+        return Item
+
+    def second() -> type:
+        @frozen
+        class Item:
+            text: str
+
+        return Item
+
+    def compare(a: Any, b: Any, c: Any) -> None:
+        pass
+
+    one, two = first(), second()
+    compare.__annotations__.update(a=one, b=two, c=list[two])  # type: ignore[valid-type]
+    schema = tool(compare).definition.input_schema.thaw()
+
+    assert list(schema["$defs"]) == ["Item", "Item_2"]
+    jsonschema.validate({"a": {"number": 1}, "b": {"text": "x"}, "c": [{"text": "y"}]}, schema)
+
+
 def test_a_lambda_needs_a_name() -> None:
     with pytest.raises(ToolError, match=r"give one: tool\(name='…'\)"):
         tool(lambda: None)

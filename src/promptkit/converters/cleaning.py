@@ -109,7 +109,7 @@ class _Group(NamedTuple):
 
 
 def find_json(text: str) -> list[JsonCandidate]:
-    """Find every JSON value in an answer: the whole text, else each object and array that stands outside of thoughts.
+    """Find every JSON value in an answer: all of it but thoughts and a fence, else each object and array outside of thoughts.
 
     The time is linear in the length of the text, whatever it holds.
 
@@ -123,6 +123,10 @@ def find_json(text: str) -> list[JsonCandidate]:
     value, failure = _read(stripped)
     if failure is None:
         return [JsonCandidate(value, stripped, ())]
+    bare = clean_fence(clean_thinking(stripped)).strip()
+    value, still = (None, failure) if bare == stripped else _read(bare)
+    if still is None:
+        return [JsonCandidate(value, bare, ("left out text around the JSON",))]
     found: list[JsonCandidate] = []
     for group in _groups(text):
         candidate = group if isinstance(group, JsonCandidate) else _mended(text[group.start : group.end])
@@ -186,7 +190,7 @@ def _without_trailing_commas(text: str) -> str:
     return "".join(piece for piece in _pieces(text))
 
 
-_STRING_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|,(?=\s*[}\]])', re.DOTALL)
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -211,7 +215,7 @@ _MENDS: tuple[tuple[str, Cleaner], ...] = (
 
 _STARTS = re.compile(r'\{(?=\s*["“}])|\[(?=\s*["“\[\]{0-9tfn-])|<')
 _INSIDE = re.compile(r'"|[{}\[\]]')
-_STRING_END = re.compile(r'(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 _SHORTCUTS = 16

@@ -311,15 +311,17 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _references(node: Any) -> list[str]:
-    if isinstance(node, Mapping):
-        own = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
-        return own + [
-            found
-            for key, item in node.items()
-            if key not in ("enum", "const", "default")
-            for found in _references(item)
-        ]
-    return [found for item in node for found in _references(item)] if isinstance(node, list | tuple) else []
+    if isinstance(node, list | tuple):
+        return [found for item in node for found in _references(item)]
+    if not isinstance(node, Mapping):
+        return []
+    found = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
+    for key, item in node.items():
+        if key == "properties" and isinstance(item, Mapping):
+            found += _references(list(item.values()))
+        elif key not in ("enum", "const", "default", "examples"):
+            found += _references(item)
+    return found
 
 
 def _inside_itself(definitions: Mapping[str, Any]) -> str | None:

@@ -49,7 +49,7 @@ def partial_json(text: str) -> Any:
         return NOTHING_YET
 
 
-_EVERY = 32_000
+_EVERY = 4_000
 """Characters up to which each new piece is looked at; a longer answer is looked at when it has grown by a 64th of it."""
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from promptkit import _json
 from promptkit._frozen import FrozenDict
 from promptkit._schema import ValueMismatchError, type_name, type_reader
 from promptkit.converters.base import ConvertedOutput
-from promptkit.converters.cleaning import JsonCandidate, clean_thinking, find_json
+from promptkit.converters.cleaning import JsonCandidate, clean_fence, clean_thinking, find_json
 from promptkit.converters.lowering import raised
 from promptkit.converters.partial import NOTHING_YET, PartialJson
 from promptkit.errors import OutputConversionError
@@ -113,10 +114,10 @@ class TypedOutputConverter(Generic[T]):
     def _from_plain_text(self, text: str, problem: str) -> ConvertedOutput[T]:
         """Take the text itself where a text is wanted (or an enum's value); it is no JSON."""
         plain = clean_thinking(text).strip()
-        try:
-            return ConvertedOutput(self._reader.read(plain), plain, ("took the answer as text, not as JSON",))
-        except ValueMismatchError:
-            raise self._failure(problem, text) from None
+        for words in (plain, clean_fence(plain)):
+            with suppress(ValueMismatchError):
+                return ConvertedOutput(self._reader.read(words), words, ("took the answer as text, not as JSON",))
+        raise self._failure(problem, text)
 
     def _best(self, candidates: list[JsonCandidate], text: str) -> ConvertedOutput[T]:
         fitting: list[ConvertedOutput[T]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, Protocol
 
@@ -50,19 +50,23 @@ def _outcome(job: Job) -> Any:
         return _in_own_loop(job.run) if job.is_async else job.run()
     except Exception as error:  # noqa: BLE001 - a tool may raise anything, and its policy decides
         return error
-    except SystemExit:
-        return ToolExecutionError("The tool tried to end the program.")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the call needs its result all the same
+        return _ended_by(error)
 
 
 def _outcome_in_thread(job: Job) -> Any:
-    """Run a job where nobody else hears a cancellation or an interrupt: unanswered, it would be waited for forever."""
+    """Run a job where nobody else hears an interrupt: unanswered, it would be waited for forever."""
     try:
         return _outcome(job)
-    except BaseException as error:  # noqa: BLE001 - it must not end the thread without an outcome
+    except KeyboardInterrupt as error:
         return _ended_by(error)
 
 
 def _ended_by(error: BaseException) -> ToolExecutionError:
+    if isinstance(error, SystemExit):
+        return ToolExecutionError("The tool tried to end the program.")
     return ToolExecutionError(f"The tool ended with {type(error).__name__}.")
 
 
@@ -99,20 +103,28 @@ class _Threads:
         self._begun = [0.0] * len(jobs)
         self._results: list[Any] = [job.problem for job in jobs]
         contexts = [contextvars.copy_context() for _ in jobs]  # here: a context belongs to the thread that copies it
-        threads = [
-            threading.Thread(target=contexts[at].run, args=(self._run, at), daemon=True) for at in sorted(self._holding)
-        ]
+        threads = {
+            at: threading.Thread(target=contexts[at].run, args=(self._run, at), daemon=True)
+            for at in sorted(self._holding)
+        }
         threading.Thread(target=self._feed, args=(threads,), daemon=True).start()
 
-    def _feed(self, threads: Sequence[Any]) -> None:
-        for thread in threads:
+    def _feed(self, threads: Mapping[int, Any]) -> None:
+        for at, thread in threads.items():
             self._places.acquire()
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError as error:  # the system has no thread left
+                self._started[at].set()
+                self._finish(at, error)
 
     def _run(self, at: int) -> None:
         self._begun[at] = monotonic()
         self._started[at].set()
-        self._results[at] = _outcome_in_thread(self._jobs[at])
+        self._finish(at, _outcome_in_thread(self._jobs[at]))
+
+    def _finish(self, at: int, outcome: Any) -> None:
+        self._results[at] = outcome
         self._done[at].set()
         self._leave(at)
 
@@ -149,9 +161,10 @@ async def run_all_async(jobs: Sequence[Job], *, parallel: bool, workers: int) ->
             return job.problem
         async with slots:
             try:
-                return await asyncio.wait_for(_awaited(job), job.seconds)
-            except TimeoutError:
-                return _late(job.seconds or 0.0)
+                async with asyncio.timeout(job.seconds) as limit:
+                    return await (job.run() if job.is_async else _in_thread(job))
+            except TimeoutError as error:
+                return _late(job.seconds or 0.0) if limit.expired() else error
             except asyncio.CancelledError as error:
                 task = asyncio.current_task()
                 if task is None or task.cancelling():
@@ -159,21 +172,16 @@ async def run_all_async(jobs: Sequence[Job], *, parallel: bool, workers: int) ->
                 return _ended_by(error)  # the tool's own doing: nobody cancels this round
             except Exception as error:  # noqa: BLE001 - a tool may raise anything, and its policy decides
                 return error
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - the call needs its result all the same
+                return _ended_by(error)
 
     return list(await asyncio.gather(*map(one, jobs)))
 
 
-async def _awaited(job: Job) -> Any:
-    if not job.is_async or job.run is None:
-        return await _in_thread(job)
-    try:
-        return await job.run()
-    except SystemExit:
-        raise ToolExecutionError("The tool tried to end the program.") from None
-
-
 async def _in_thread(job: Job) -> Any:
-    """Run a job in a thread that does not keep the program alive."""
+    """Run a job in a thread that does not keep the program alive, and give its value or its exception."""
     import asyncio
     import contextvars
     import threading
@@ -182,12 +190,8 @@ async def _in_thread(job: Job) -> Any:
     future: asyncio.Future[Any] = loop.create_future()
 
     def settle(outcome: Any) -> None:
-        if future.cancelled():
-            return
-        if isinstance(outcome, Exception):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
+        if not future.cancelled():
+            future.set_result(outcome)  # exceptions too: a future refuses some of them
 
     def run() -> None:
         outcome = _outcome_in_thread(job)

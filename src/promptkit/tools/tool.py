@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
+import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from attrs import field, frozen
 
+from promptkit import _json
 from promptkit._frozen import EMPTY, Value, shown
 from promptkit._schema import NoSchemaError, TypeReader, ValueMismatchError, object_schema, to_json, type_reader
 from promptkit.content import Content, Part, freeze_content
@@ -152,7 +154,7 @@ class Tool(Generic[P, R]):
             return freeze_content(value), artifact
         try:
             return to_json(value), artifact
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # a property of the value may raise anything
             message = f"The tool {self.name!r} returned what has no JSON form: {error}"
             raise ToolExecutionError(message, tool_name=self.name) from error
 
@@ -274,7 +276,7 @@ def _parameters(
             continue
         try:
             readers[parameter.name] = type_reader(hint)
-            notes[parameter.name] = _notes(parameter, hint, documented)
+            notes[parameter.name] = _notes(parameter, hint, documented, readers[parameter.name])
         except (NoSchemaError, TypeError, ValueError) as error:
             raise ToolError(f"{where} has no JSON Schema: {error}", tool_name=tool_name) from error
         if parameter.default is parameter.empty:
@@ -286,8 +288,9 @@ def _is_context(hint: Any) -> bool:
     """Tell whether a parameter takes a `ToolContext`, annotated or optional too."""
     if typing.get_origin(hint) is typing.Annotated:
         return _is_context(hint.__origin__)
-    parts = [part for part in typing.get_args(hint) if part is not type(None)]
-    return hint is ToolContext or parts == [ToolContext]
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return set(typing.get_args(hint)) == {ToolContext, type(None)}
+    return hint is ToolContext
 
 
 def _offered(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterable[inspect.Parameter]:
@@ -298,16 +301,19 @@ def _offered(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterable
     return parameters[1:] if unbound else parameters
 
 
-def _notes(parameter: inspect.Parameter, hint: Any, documented: Mapping[str, str]) -> dict[str, Any]:
+def _notes(
+    parameter: inspect.Parameter, hint: Any, documented: Mapping[str, str], reader: TypeReader
+) -> dict[str, Any]:
     notes: dict[str, Any] = {}
     told = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, str)), None)
     words = told or documented.get(parameter.name)
     if words:
         notes["description"] = words
     if parameter.default is not parameter.empty and parameter.default == parameter.default:  # JSON has no NaN
-        import json
-
-        notes["default"] = json.loads(to_json(parameter.default))
+        default = _json.loads(to_json(parameter.default))
+        with suppress(ValueMismatchError):  # what a call may not give is not told: infinity, None for an int
+            reader.read(default)
+            notes["default"] = default
     return notes
 
 
@@ -318,8 +324,6 @@ _ENTRY = re.compile(r"^(\s+)\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
 def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """Split a docstring into the description and what its ``Args`` section says of each parameter."""
     text = inspect.getdoc(function) or ""
-    if isinstance(function, functools.partial):
-        text = ""
     heading = _SECTION.search(text)
     description = " ".join(text[: heading.start() if heading else len(text)].split())
     arguments = re.search(r"^(?:Args|Arguments|Parameters):\s*\n((?:[ \t]+.*\n?|\s*\n)*)", text, re.MULTILINE)
