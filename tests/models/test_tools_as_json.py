@@ -76,7 +76,12 @@ def test_tools_are_said_in_the_system_text() -> None:
     assert '"stop"' in str(system.content)
 
 
-def test_calls_and_results_become_text() -> None:
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [([], "I call stop with {}."), ([STOP], '{"name": "stop", "arguments": {}}')],
+    ids=["no call may follow", "calls may follow"],
+)
+def test_calls_and_results_become_text(tools: list[ToolDefinition], said: str) -> None:
     history = Prompt(
         [
             UserMessage("go"),
@@ -85,16 +90,17 @@ def test_calls_and_results_become_text() -> None:
                 [ToolResponse("1", "stop", content="done"), ToolResponse("2", content="x", status="error")]
             ),
             AssistantMessage("Fine."),
-        ]
+        ],
+        ChatOptions(tools=tools),
     )
 
     asked, reads_call = tools_as_json(history)
 
     assert has_tools(history)
-    assert not reads_call
-    assert [message.content for message in asked] == [
+    assert reads_call == bool(tools)
+    assert [message.content for message in asked if not isinstance(message, SystemMessage)] == [
         "go",
-        'Well.\n{"name": "stop", "arguments": {}}',
+        f"Well.\n{said}",
         "Result of stop: done\nError of the tool: x",
         "Fine.",
     ]
@@ -138,3 +144,14 @@ def test_half_an_answer_is_an_invalid_call() -> None:
     (broken,) = output.invalid_tool_calls
     assert isinstance(broken, InvalidToolCall)
     assert broken.arguments == '{"name": "move", "argu'
+
+
+def test_a_tool_and_the_answer_keep_their_own_definitions() -> None:
+    tool = ToolDefinition("answer", "Answer.", input_schema=MOVE.input_schema)
+    text = {"$ref": "#/$defs/Point", "$defs": {"Point": {"type": "string"}}}
+    asked, _ = tools_as_json(Prompt("go", ChatOptions(tools=[tool], output_schema=text)))
+
+    schema = asked.options.output_schema
+    assert schema is not None
+    jsonschema.validate({"name": "answer", "arguments": {"to": {"x": 1}}}, schema.thaw())
+    jsonschema.validate({"answer": "here"}, schema.thaw())

@@ -97,7 +97,7 @@ def _call_schema(tools: tuple[ToolDefinition, ...], answer: FrozenDict | None, *
         for tool in tools
     ]
     if may_answer:
-        wanted = {"type": "string"} if answer is None else _lifted(answer, "answer", definitions)
+        wanted = {"type": "string"} if answer is None else _lifted(answer, "", definitions)
         branches.append(_closed_object({"answer": wanted}))
     schema: dict[str, Any] = {"anyOf": branches}
     return {**schema, "$defs": definitions} if definitions else schema
