@@ -196,7 +196,8 @@ class ToolCallingManager:
 
     def _job(self, call: ToolCall | InvalidToolCall, context: Mapping[str, Any], history: tuple[Message, ...]) -> _Job:
         if isinstance(call, InvalidToolCall):
-            problem = f"The call of {call.name!r} was not carried out: {call.error or 'it is broken'}."
+            what = f"The call of {call.name!r}" if call.name else "The call"
+            problem = f"{what} was not carried out: {call.error or 'it is broken'}."
             return _Job(None, ToolError(problem, tool_name=call.name))
         made = self.tools.get(call.name)
         if made is None:
