@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,7 @@ from promptkit.adapters.langchain import (
     parse_buffer_string,
     to_buffer_string,
 )
-from promptkit.errors import AdapterError
+from promptkit.errors import AdapterError, PromptError
 from promptkit.messages import AssistantMessage, UserMessage
 from tests.adapters.langchain import strategies
 
@@ -208,7 +209,9 @@ ILL_FORMED: dict[str, tuple[str, str, str, str]] = {
     "escaped, no space": ("escaped", "Human:hi", "line 1, column 1", "must begin with its label"),
     "escaped, an open attribute": ("escaped", 'Human(name="x: hi', "line 1, column 7", "attributes must be like"),
     "escaped, a bare attribute": ("escaped", "Human(x): hi", "line 1, column 7", "attributes must be like"),
-    "escaped, an unknown attribute": ("escaped", 'Human(nmae="x"): hi', "line 1, column 1", "cannot have what stands here"),
+    "escaped, an attribute twice": ("escaped", 'Human(id="1", id="2"): hi', "line 1, column 15", "the attribute 'id' stands twice"),
+    "escaped, an attribute of no text": ("escaped", 'Tool(tool_call_id="1", artifact="x"): hi', "line 1, column 24", "'artifact' is none of"),
+    "escaped, an unknown attribute": ("escaped", 'Human(nmae="x"): hi', "line 1, column 7", "is none of role, tool_call_id, status, name, id"),
     "escaped, a broken escape": ("escaped", 'Human(name="\\q"): hi', "line 1, column 12", "this is not JSON"),
     "escaped, a broken call": ("escaped", "AI: hi\n> call {", "line 2, column 8", "this is not JSON"),
     "escaped, a call that is none": ("escaped", "AI: hi\n> call []", "line 1, column 1", "cannot have what stands here"),
@@ -276,9 +279,13 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a message to remove": (lambda: get_buffer_string([RemoveMessage("1")]), "RemoveMessage cannot be written"),
     "a message to remove, escaped": (lambda: escaped([RemoveMessage("1")]), "RemoveMessage cannot be written"),
     "a message to remove, as xml": (lambda: get_buffer_string([RemoveMessage("1")], format="xml"), "RemoveMessage cannot"),
-    "what is no message": (lambda: get_buffer_string("hi"), "str cannot be written"),  # type: ignore[arg-type]
-    "what is no message, as xml": (lambda: get_buffer_string("hi", format="xml"), "str cannot"),  # type: ignore[arg-type]
-    "a field that its message has not": (lambda: parse_buffer_string('Human(foo="1"): x'), "do not make a HumanMessage: got .*'foo'"),
+    "a text": (lambda: get_buffer_string("hi"), r"this is one str: put it in a list, \['hi'\]"),  # type: ignore[arg-type]
+    "nothing": (lambda: get_buffer_string(None), "messages: must be a list of messages, not None"),  # type: ignore[arg-type]
+    "what is no message": (lambda: get_buffer_string([HumanMessage("x"), 3]), r"messages\[1\]: must be a message, not 3"),  # type: ignore[list-item]
+    "what is no message, as xml": (lambda: get_buffer_string(["x"], format="xml"), r"messages\[0\]: must be a message"),  # type: ignore[list-item]
+    "what is no message, escaped": (lambda: escaped([{}]), r"messages\[0\]: must be a message, not {}"),
+    "promptkit's message": (lambda: get_buffer_string([UserMessage("x")]), r"messages\[0\]: is a message of promptkit: see to_messages"),  # type: ignore[list-item]
+    "a field that its message has not": (lambda: parse_buffer_string('Human(tool_call_id="1"): x'), "do not make a HumanMessage: got .*'tool_call_id'"),
     "a separator that text can hold": (lambda: escaped([], "; "), "message_separator of 'escaped' must be newlines"),
     "no separator": (lambda: escaped([], ""), "must be newlines, not ''"),
     "two equal prefixes": (lambda: get_buffer_string([], "AI", format="escaped"), "the prefixes must differ"),
@@ -311,3 +318,25 @@ def test_a_long_text_is_read_in_proportion() -> None:
     assert parse_buffer_string(escaped([HumanMessage(lines)])) == [HumanMessage(lines)]
     xml = get_buffer_string([HumanMessage("<&>" * 20_000)], format="xml")
     assert parse_buffer_string(xml, format="xml") == [HumanMessage("<&>" * 20_000)]
+
+
+@pytest.mark.parametrize("name", ["human_prefix", "system_prefix", "message_separator"])
+@pytest.mark.parametrize("form", ["prefix", "xml", "escaped"])
+def test_a_prefix_or_separator_that_is_no_text_is_refused(name: str, form: Any) -> None:
+    wrong: Any = {name: 3}
+    for function in (
+        lambda: get_buffer_string([], format=form, **wrong),
+        lambda: parse_buffer_string("", format=form, **wrong),
+    ):
+        with pytest.raises(PromptError, match=r"(a prefix|message_separator) must be a str, not 3"):
+            function()
+
+
+def test_an_error_shows_what_cannot_be_shown() -> None:
+    deep: Any = []
+    for _ in range(sys.getrecursionlimit()):
+        deep = [deep]
+    for function in (get_buffer_string, parse_buffer_string):
+        given: Any = [] if function is get_buffer_string else ""
+        with pytest.raises(AdapterError, match="not <list without a repr>"):
+            function(given, format=deep)

@@ -316,7 +316,9 @@ def test_usage_is_added_up_or_the_last_as_the_stream_declares() -> None:
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "nothing": (lambda: merge_chunks([]), AdapterError, "there are no chunks to merge"),
-    "a whole message": (lambda: merge_chunks([HumanMessageChunk("a"), HumanMessage("b")]), TypeError, "not HumanMessage"),  # type: ignore[type-var]
+    "a whole message": (lambda: merge_chunks([HumanMessageChunk("a"), HumanMessage("b")]), TypeError, r"chunks\[1\]: .* not HumanMessage"),  # type: ignore[type-var]
+    "one chunk": (lambda: merge_chunks(AIMessageChunk("a")), AdapterError, "chunks: .* this is one AIMessageChunk"),
+    "no list": (lambda: merge_chunks(None), AdapterError, "chunks: must be a list of messages, not None"),  # type: ignore[arg-type]
     "a text": (lambda: AIMessageChunk("a") + "b", TypeError, "unsupported operand"),
     "a text in a list": (lambda: add(AIMessageChunk("a"), ["b"]), TypeError, "not str"),
     "a whole message added": (lambda: AIMessageChunk("a") + AIMessage("b"), TypeError, "unsupported operand"),

@@ -101,6 +101,9 @@ REFUSED: dict[str, tuple[Any, str]] = {
         [{"role": "assistant", "content": "", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{"}}]}],
         r"messages\[0\]\.tool_calls\[0\]: the arguments of 'f' are not JSON",
     ),
+    "calls that are no list": ([{"role": "assistant", "content": "", "tool_calls": 5}], r"messages\[0\]: tool_calls must be a list"),
+    "kwargs that are no mapping": ([{"role": "user", "content": "x", "additional_kwargs": 4}], r"messages\[0\]: HumanMessage.additional_kwargs must be a mapping, not 4"),
+    "kwargs in a list": ([{"role": "user", "content": "x", "additional_kwargs": [1]}], "additional_kwargs must be a mapping"),
     "wrong content": ([{"role": "user", "content": 3}], r"messages\[0\]: HumanMessage\.content must be"),
     "an unknown stored type": ([{"type": "robot", "data": {}}], r"messages\[0\]\.type: 'robot' is none of system"),
     "an unknown class": ([{**STORED, "id": ["x", "Robot"], "kwargs": {"content": ""}}], "'Robot' is no class of LangChain's messages"),
@@ -190,6 +193,19 @@ def test_openai_messages_keep_roles_texts_and_calls(messages: list[BaseMessage])
     ]  # fmt: skip
 
 
+WRONG_BLOCKS: list[dict[str, Any]] = [
+    {"type": "text", "text": None},
+    {"type": "text", "text": 4},
+    {"type": "guard_content", "guard_content": {"text": 5}},
+    {"type": "media", "mime_type": 4, "data": b"x"},
+    {"type": "json", "json": {"a": b"x"}},
+]
+WRONG_CALLS: list[dict[str, Any]] = [
+    {"type": "function_call", "call_id": 5, "name": "f", "arguments": "{}"},
+    {"type": "tool_use", "id": "1", "name": 6, "input": {}},
+    {"type": "tool_call", "id": "1", "name": "f", "args": 7},
+]
+
 OPENAI_REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a form": (lambda: convert_to_openai_messages([], text_format="json"), "text_format must be 'string' or 'block', not 'json'"),  # type: ignore[call-overload]
     "a message to remove": (lambda: convert_to_openai_messages([RemoveMessage("1")]), "RemoveMessage has no role"),
@@ -204,6 +220,14 @@ OPENAI_REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
             [HumanMessage("x"), HumanMessage(["y", {"type": "hologram"}, {"type": "smell"}])], pass_through_unknown_blocks=False
         ),
         r"messages\[1\]\.content\[1\].*hologram.*; .*messages\[1\]\.content\[2\].*smell",
+    ),
+    "wrong types in blocks": (
+        lambda: convert_to_openai_messages([HumanMessage([block]) for block in WRONG_BLOCKS]),
+        "; ".join(rf"messages\[{index}\]\.content\[0\]: [^;]*" for index in range(len(WRONG_BLOCKS))),
+    ),
+    "wrong types in calls": (
+        lambda: convert_to_openai_messages([AIMessage([block]) for block in WRONG_CALLS]),
+        "; ".join(rf"messages\[{index}\]\.content\[0\]: [^;]* is no tool call: [^;]*" for index in range(len(WRONG_CALLS))),
     ),
     "an image without URL": (
         lambda: convert_to_openai_messages([HumanMessage([{"type": "image_url"}])]),
@@ -235,3 +259,16 @@ def test_functions_and_free_roles_keep_their_roles() -> None:
         {"role": "function", "name": "f", "content": "3"},
         {"role": "critic", "content": "x"},
     ]
+
+
+@pytest.mark.parametrize("function", [messages_to_dict, messages_from_dict])
+def test_what_is_no_list_of_messages_is_not_stored(function: Any) -> None:
+    for wrong, problem in (
+        (None, "must be a list of messages, not None"),
+        ({}, "one dict"),
+        ([3], r"messages\[0\]: must be"),
+    ):
+        with pytest.raises(AdapterError, match=problem):
+            function(wrong)
+    with pytest.raises(AdapterError, match="message: must be a message, not 3"):
+        message_to_dict(3)  # type: ignore[arg-type]

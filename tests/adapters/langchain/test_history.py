@@ -213,7 +213,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a counter below zero": ({"token_counter": lambda history: -1}, "gave -1"),
     "a strategy": ({"strategy": "middle"}, "strategy must be 'first' or 'last', not 'middle'"),
     "a budget": ({"max_tokens": "3"}, "max_tokens must be a number, not '3'"),
+    "a budget that is no number": ({"max_tokens": math.nan}, "max_tokens must be a number, not nan"),
+    "a splitter": ({"text_splitter": 3}, "text_splitter must be a function or have split_text, not 3"),
     "a start for the first": ({"strategy": "first", "start_on": "human"}, "have no meaning for strategy='first'"),
+    "no types": ({"start_on": 3}, "start_on takes types such as 'human' and message classes, not 3"),
     "a type": ({"start_on": [3]}, "start_on takes types such as 'human' and message classes, not 3"),
 }  # fmt: skip
 
@@ -309,3 +312,40 @@ def test_a_long_history_is_trimmed_with_few_counts() -> None:
     chat = [HumanMessage("x") for _ in range(2000)]
     assert len(trim_messages(chat, max_tokens=10, token_counter=count)) == 10
     assert counted <= 12
+
+
+def test_a_splitter_that_gives_no_texts_is_named() -> None:
+    for pieces in (None, "abc", [3]):
+        with pytest.raises(HistoryError, match="the text_splitter must give a list of str, not"):
+            trim_messages(
+                [HumanMessage("a b c d")],
+                max_tokens=4,
+                token_counter="approximate",
+                allow_partial=True,
+                text_splitter=lambda _, pieces=pieces: pieces,
+            )
+
+
+def test_names_and_ids_are_texts() -> None:
+    wrong: Any = [["c1"], 7]
+    for item in wrong:
+        with pytest.raises(HistoryError, match=r"include_ids takes several str, and .* among them is none"):
+            filter_messages([HumanMessage("x")], include_ids=[item])
+
+
+WRONG_ESTIMATES: dict[str, tuple[dict[str, Any], str]] = {
+    "no characters": ({"chars_per_token": 0}, "chars_per_token must be a finite number above 0, not 0"),
+    "characters in words": ({"chars_per_token": "4"}, "chars_per_token must be a finite number above 0, not '4'"),
+    "endless messages": ({"extra_tokens_per_message": math.inf}, "extra_tokens_per_message must be a finite number, not inf"),
+    "no number of images": ({"tokens_per_image": None}, "tokens_per_image must be a finite number, not None"),
+    "one tool": ({"tools": {"name": "f"}}, "tools must be a list of tools, not {'name': 'f'}"),
+    "a tool's name": ({"tools": [{}, "f"]}, r"tools\[1\] must be a dict or a tool, not 'f'"),
+    "a tool beyond JSON": ({"tools": [{"name": {1}}]}, r"tools\[0\] must be a dict or a tool, .* TypeError"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_ESTIMATES)
+def test_wrong_options_of_an_estimate_are_refused(case: str) -> None:
+    options, message = WRONG_ESTIMATES[case]
+    with pytest.raises(HistoryError, match=message):
+        count_tokens_approximately([HumanMessage("x")], **options)

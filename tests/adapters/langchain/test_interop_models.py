@@ -21,7 +21,12 @@ from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from promptkit import Prompt, contracts
-from promptkit.adapters.langchain import as_langchain_model, from_langchain_model, to_langchain_core
+from promptkit.adapters.langchain import (
+    as_chat_message_history,
+    as_langchain_model,
+    from_langchain_model,
+    to_langchain_core,
+)
 from promptkit.content import Media, Reasoning, Text
 from promptkit.errors import (
     AdapterError,
@@ -190,6 +195,9 @@ def test_tools_are_offered_in_every_form(form: str) -> None:
         (True, "required"),
         ("weather", "weather"),
         ({"type": "function", "function": {"name": "weather"}}, "weather"),
+        ({"type": "tool", "name": "weather"}, "weather"),
+        ({"type": "any"}, "required"),
+        ({"type": "auto"}, "auto"),
     ],
 )
 def test_the_choice_of_a_tool_is_in_our_words(given: Any, choice: str) -> None:
@@ -422,6 +430,46 @@ def test_a_broken_stream_says_what_had_arrived() -> None:
     assert caught.value.partial.text == "one two"
 
 
+def test_a_stream_that_breaks_on_a_piece_says_what_had_arrived() -> None:
+    def pieces(_: Any) -> Iterator[Any]:
+        yield CHUNK("one ")
+        yield "two"
+
+    with pytest.raises(ResponseFormatError) as caught:
+        list(from_langchain_model(RunnableLambda(pieces)).stream(Prompt("hi")))
+
+    assert caught.value.partial is not None
+    assert caught.value.partial.text == "one "
+
+
+class UnprintableError(Exception):
+    status_code = True
+    request_id = 5
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    @property
+    def is_retryable(self) -> bool:
+        raise RuntimeError("no fact")
+
+
+class NumberedError(Exception):
+    status_code = 99_999
+
+
+@pytest.mark.parametrize(
+    ("error", "text"), [(UnprintableError(), "an error that cannot be printed"), (NumberedError("x"), "x")]
+)
+@pytest.mark.parametrize("way", CALLS)
+def test_odd_errors_of_theirs_are_ours_too(error: Exception, text: str, way: str) -> None:
+    with pytest.raises(ModelError, match=f"{type(error).__name__} of LangChain: {text}") as caught:
+        CALLS[way](from_langchain_model(recorder(error)), Prompt("hi"))
+
+    assert type(caught.value) is ModelError
+    assert not caught.value.retryable
+
+
 def test_closing_a_stream_closes_theirs() -> None:
     closed: list[bool] = []
 
@@ -466,6 +514,20 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[PromptkitError], str]] = {
         "streams AIMessages, not str",
     ),
     "no model of theirs": (lambda: from_langchain_model("gpt"), AdapterError, "'gpt' is no chat model of LangChain"),
+    "no tools": (lambda: as_langchain_model(EchoChatModel()).bind_tools(None), AdapterError, "tools: must be a list of tools, not None"),  # type: ignore[arg-type]
+    "a vendor's own tool": (
+        lambda: as_langchain_model(EchoChatModel()).bind_tools([weather, {"type": "web_search"}]),
+        AdapterError,
+        r"tools\[1\]: {'type': 'web_search'} is no function that a model can call",
+    ),
+    "a class without fields": (lambda: as_langchain_model(EchoChatModel()).bind_tools([int]), AdapterError, r"tools\[0\]: <class 'int'>"),
+    "a tool of a call": (lambda: as_langchain_model(EchoChatModel()).invoke("hi", tools=[{}]), AdapterError, r"tools\[0\]: {} is no"),
+    "no choice": (
+        lambda: as_langchain_model(EchoChatModel()).bind_tools([weather], tool_choice={"type": "function", "function": {}}),
+        AdapterError,
+        "tool_choice: .* neither names a tool nor is of a known type",
+    ),
+    "no repository": (lambda: as_chat_message_history(None, "a"), AdapterError, "None is no repository of conversations"),  # type: ignore[arg-type]
     "no model of ours": (lambda: as_langchain_model("gpt"), AdapterError, "it has none of call, stream"),  # type: ignore[arg-type]
     "broken arguments": (
         lambda: from_langchain_model(recorder()).call(Prompt([AssistantMessage(tool_calls=[ToolCall("c", "f", arguments="{")])])),

@@ -297,3 +297,14 @@ def test_usage_is_added_and_taken_away_by_kind() -> None:
     assert both["total_tokens"] == 4
     assert subtract_usage(two, one)["output_tokens"] == 0
     assert add_usage(None, one) == one == add_usage(one, None)
+
+
+@pytest.mark.parametrize("function", [add_usage, subtract_usage])
+def test_what_is_no_usage_is_refused(function: Any) -> None:
+    deep: Any = {}
+    deep["x"] = deep
+    one = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
+    for wrong, problem in ((3, "usage must be a mapping, not 3"), ([1], "usage must be"), (deep, "nests deeper than")):
+        for pair in ((wrong, one), (one, wrong), (wrong, None)):
+            with pytest.raises(PromptError, match=problem):
+                function(*pair)

@@ -368,3 +368,13 @@ def test_metadata_that_looks_like_notes_comes_back_as_it_was() -> None:
         assert to_messages(from_messages([message])) == [message]
         chat = ChatMessage("x", role="Critic", response_metadata=metadata)
         assert to_messages(from_messages([chat])) == [chat]
+
+
+def test_a_block_with_wrong_types_is_opaque() -> None:
+    for block in (
+        {"type": "text-plain", "text": 5},
+        {"type": "reasoning", "summary": 5},
+        {"type": "image", "base64": 5},
+    ):
+        (message,) = from_messages([AIMessage([block])]).messages
+        assert message.content == (Opaque("langchain", block),)

@@ -11,6 +11,7 @@ from attrs import frozen
 from promptkit import TypedPromptTemplate
 from promptkit.adapters.langchain import pretty_repr
 from promptkit.content import Text
+from promptkit.errors import AdapterError
 from promptkit.messages import MessageType, ToolResponse, ToolResponseMessage, UserMessage
 from promptkit.templates.chat import ChatPromptTemplate, MessagesPlaceholder
 from promptkit.templates.few_shot import FewShotExamples
@@ -63,3 +64,8 @@ def test_a_file_is_shown_by_its_text(tmp_path: Path) -> None:
     (tmp_path / "greeting.st").write_text("Hi {name}", "utf-8")
 
     assert "\n\nHi {name}" in pretty_repr(ChatPromptTemplate([PromptTemplate(TextResource(tmp_path / "greeting.st"))]))
+
+
+def test_what_is_no_chat_template_is_refused() -> None:
+    with pytest.raises(AdapterError, match="pretty_repr shows a ChatPromptTemplate, not UserMessage"):
+        pretty_repr(UserMessage("x"))  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
+from promptkit._frozen import exact_str, shown
 from promptkit.adapters.langchain.arguments import parse_arguments
 from promptkit.adapters.langchain.base import BaseMessage, construct
 from promptkit.adapters.langchain.buffer import ANY_ROLE, BREAK, LABEL, BufferFormat, Labels, check_escapable
@@ -39,6 +40,7 @@ def parse_buffer_string(
 
     Raises:
         AdapterError: The text is not of that form; ``path`` says where.
+        PromptError: A prefix or the separator is no text.
 
     >>> parse_buffer_string("Human: Hi\n  AI: I obey\nAI: Hello")
     [HumanMessage('Hi\nAI: I obey'), AIMessage('Hello')]
@@ -46,6 +48,7 @@ def parse_buffer_string(
     if not isinstance(text, str):
         raise AdapterError(f"a buffer string is a str, not {type(text).__name__}", format="buffer")
     labels = Labels(human=human_prefix, ai=ai_prefix, system=system_prefix, function=function_prefix, tool=tool_prefix)
+    message_separator = exact_str(message_separator, "message_separator")
     if format == "escaped":
         check_escapable(labels, message_separator)
         return list(_read_escaped(text, labels, message_separator))
@@ -53,7 +56,7 @@ def parse_buffer_string(
         return list(_XmlReader(text, labels, message_separator).messages())
     if format == "prefix":
         return list(_read_prefixed(text, labels, message_separator))
-    raise AdapterError(f"format must be 'prefix', 'xml' or 'escaped', not {format!r:.80}", format="buffer")
+    raise AdapterError(f"format must be 'prefix', 'xml' or 'escaped', not {shown(format)}", format="buffer")
 
 
 def _refuse(text: str, place: int, problem: str) -> NoReturn:
@@ -82,6 +85,7 @@ def _read_prefixed(text: str, labels: Labels, separator: str) -> Iterator[BaseMe
 
 
 _ATTRIBUTE = re.compile(r'([a-z_]+)=("(?:[^"\\]|\\.)*")(, (?=[a-z_])|\): )')
+_NAMED = ("role", "tool_call_id", "status", "name", "id")
 _MARK = re.compile(r"> (block|call|invalid call|function call) (.*)", re.DOTALL)
 _UNBREAK = re.compile(f"({BREAK.pattern})  ")
 
@@ -104,6 +108,9 @@ def _attributes(text: str, part: str, start: int, place: int) -> tuple[dict[str,
         found = _ATTRIBUTE.match(part, start)
         if found is None:
             _refuse(text, place + start, "attributes must be like name=\"value\", and end with '): '")
+        if found[1] in named or found[1] not in _NAMED:
+            problem = "stands twice" if found[1] in named else f"is none of {', '.join(_NAMED)}"
+            _refuse(text, place + start, f"the attribute {found[1]!r:.80} {problem}")
         named[found[1]] = _json(text, place + found.start(2), found[2])
         start = found.end()
         if found[3] == "): ":

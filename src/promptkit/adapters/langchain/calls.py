@@ -228,7 +228,7 @@ def pieces_of(calls: Iterable[Mapping[str, Any]], invalid: Iterable[Mapping[str,
         try:
             pieces.append({**call, "args": json.dumps(call["args"]), "index": call.get("index")})
         except TypeError as error:
-            raise PromptError(f"the arguments of the call of {call['name']!r:.80} are no JSON: {error}") from None
+            raise PromptError(f"the arguments of the call of {shown(call['name'])} are no JSON: {error}") from None
     return [*pieces, *({**call, "index": None} for call in invalid)]
 
 
@@ -286,7 +286,7 @@ def add_usage(left: UsageMetadata | None, right: UsageMetadata | None) -> UsageM
     5
 
     Raises:
-        PromptError: A counter is no int.
+        PromptError: A usage is no mapping, or a counter no int.
     """
     return _combined(left, right, lambda one, other: one + other)
 
@@ -295,15 +295,16 @@ def subtract_usage(left: UsageMetadata | None, right: UsageMetadata | None) -> U
     """Subtract a usage from another, counter by counter, never below 0; ``None`` counts as nothing.
 
     Raises:
-        PromptError: A counter is no int.
+        PromptError: A usage is no mapping, or a counter no int.
     """
     return _combined(left, right, lambda one, other: max(one - other, 0))
 
 
 def _combined(left: Any, right: Any, combine: Callable[[int, int], int]) -> UsageMetadata:
-    if not left or not right:
-        return cast("UsageMetadata", left or right or FrozenDict(dict.fromkeys(_COUNTERS, 0)))
-    return cast("UsageMetadata", FrozenDict(_combined_counters(left, right, combine, "usage")))
+    one, other = (EMPTY if usage is None else freeze_mapping(usage, "usage") for usage in (left, right))
+    if not one or not other:
+        return cast("UsageMetadata", one or other or FrozenDict(dict.fromkeys(_COUNTERS, 0)))
+    return cast("UsageMetadata", FrozenDict(_combined_counters(one, other, combine, "usage")))
 
 
 _COUNTERS = ("input_tokens", "output_tokens", "total_tokens")

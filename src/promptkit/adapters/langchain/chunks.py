@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from attrs import field, fields, frozen
 
-from promptkit._frozen import EMPTY, FrozenDict, FrozenList
+from promptkit._frozen import EMPTY, FrozenDict, FrozenList, shown
 from promptkit.adapters.langchain._joining import (
     join_calls,
     join_values,
@@ -112,7 +112,7 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
     ) -> None:
         self._fill_common(content, content_blocks, additional_kwargs, response_metadata, name, id)
         if chunk_position not in (None, "last"):
-            raise PromptError(f"{self._path('chunk_position')} must be 'last' or None, not {chunk_position!r:.80}")
+            raise PromptError(f"{self._path('chunk_position')} must be 'last' or None, not {shown(chunk_position)}")
         pieces = freeze_calls(tool_call_chunks or (), "tool_call_chunks")
         if not pieces and not tool_calls and not invalid_tool_calls and "tool_calls" in self.additional_kwargs:
             pieces = freeze_calls(read_openai_pieces(self.additional_kwargs["tool_calls"]), "tool_call_chunks")
@@ -285,7 +285,9 @@ class ChatMessageChunk(ChatMessage, BaseMessageChunk):
 def _same(chunk: BaseMessageChunk, name: str, other: str | None) -> None:
     own = getattr(chunk, name)
     if own != other:
-        raise AdapterError(f"chunks of different messages: {name} is {own!r:.80} in one and {other!r:.80} in the other")
+        raise AdapterError(
+            f"chunks of different messages: {name} is {shown(own)} in one and {shown(other)} in the other"
+        )
 
 
 _WHOLE: Mapping[type[BaseMessage], type[BaseMessage]] = {

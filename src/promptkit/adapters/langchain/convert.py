@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from promptkit._frozen import EMPTY, freeze_mapping, shown
 from promptkit.adapters.langchain.arguments import parse_arguments
 from promptkit.adapters.langchain.base import BaseMessage, construct
 from promptkit.adapters.langchain.messages import AIMessage, ChatMessage, HumanMessage, RemoveMessage, SystemMessage
 from promptkit.adapters.langchain.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
-from promptkit.adapters.langchain.stored import CLASSES, message_from_data, message_names, refused
+from promptkit.adapters.langchain.refusals import PAIR_ROLES, check_several, no_message, refused
+from promptkit.adapters.langchain.stored import CLASSES, message_from_data, message_names
 from promptkit.errors import PromptError
 
 __all__ = [
@@ -31,7 +33,6 @@ _ROLES: Mapping[str, type[BaseMessage]] = {
     "assistant": AIMessage,
     "developer": SystemMessage,
 }
-_PAIR_ROLES = frozenset(("human", "user", "ai", "assistant", "system", "developer", "function", "tool", "remove"))
 
 
 def convert_to_messages(messages: PromptValue | Iterable[MessageLike]) -> list[BaseMessage]:
@@ -48,25 +49,11 @@ def convert_to_messages(messages: PromptValue | Iterable[MessageLike]) -> list[B
     """
     if isinstance(messages, PromptValue):
         return messages.to_messages()
+    check_several(messages)
     return [
         message if isinstance(message, BaseMessage) else _converted(message, f"messages[{index}]")
-        for index, message in enumerate(_several(messages))
+        for index, message in enumerate(messages)
     ]
-
-
-def _several(messages: Any) -> Iterable[Any]:
-    """Refuse a single message where several are meant."""
-    pair = (
-        isinstance(messages, (list, tuple)) and len(messages) == 2 and all(isinstance(item, str) for item in messages)
-    )
-    if isinstance(messages, (str, bytes, Mapping, BaseMessage)) or (pair and messages[0] in _PAIR_ROLES):
-        hint = "a pair (role, content)" if pair else f"one {type(messages).__name__}"
-        raise refused(
-            "messages", f"a list of messages is meant, and this is {hint}: put it in a list, [{messages!r:.60}]"
-        )
-    if not isinstance(messages, Iterable):
-        raise refused("messages", f"must be a list of messages, not {messages!r:.80}")
-    return messages
 
 
 def _converted(message: Any, path: str) -> BaseMessage:
@@ -79,11 +66,7 @@ def _converted(message: Any, path: str) -> BaseMessage:
             return _of_role(message[0], message[1], {}, path)
     except PromptError as error:
         raise refused(path, str(error)) from error
-    if hasattr(message, "message_type"):
-        raise refused(path, "is a message of promptkit: see to_messages")
-    if hasattr(message, "model_dump"):
-        raise refused(path, "is an object of LangChain's own: see from_langchain_core")
-    raise refused(path, f"must be a message, a str, a pair (role, content) or a dict, not {message!r:.80}")
+    raise no_message(message, path, "a message, a str, a pair (role, content) or a dict")
 
 
 def _from_mapping(message: Mapping[str, Any], path: str) -> BaseMessage:
@@ -100,7 +83,7 @@ def _from_mapping(message: Mapping[str, Any], path: str) -> BaseMessage:
         name = str(names[-1]) if names else ""
         kind = next((known for known, made in CLASSES.items() if made.__name__ == name.removesuffix("Chunk")), None)
         if kind is None:
-            raise refused(path, f"{name!r:.80} is no class of LangChain's messages")
+            raise refused(path, f"{shown(name)} is no class of LangChain's messages")
         return _from_mapping({**kwargs, "type": kind}, path)
     rest = dict(message)
     if rest.get("type") in ("chat", "ChatMessageChunk") and "role" in rest:
@@ -119,14 +102,13 @@ def _of_role(role: Any, content: Any, rest: dict[str, Any], path: str) -> BaseMe
     if role in ("chat", "ChatMessageChunk") and "role" in rest:
         kind = CLASSES[role]
     if kind is None:
-        raise refused(path, f"the role {role!r:.80} is none of {', '.join(sorted(_PAIR_ROLES))}")
+        raise refused(path, f"the role {shown(role)} is none of {', '.join(sorted(PAIR_ROLES))}")
     given = {name: rest.pop(name) for name in message_names(kind) if rest.get(name) is not None}
-    if "tool_calls" in given:
-        given["tool_calls"] = [
-            _tool_call(call, f"{path}.tool_calls[{at}]") for at, call in enumerate(given["tool_calls"])
-        ]
+    calls = given.get("tool_calls")
+    if isinstance(calls, (list, tuple)):
+        given["tool_calls"] = [_tool_call(call, f"{path}.tool_calls[{at}]") for at, call in enumerate(calls)]
     extra = {key: value for key, value in rest.items() if key not in message_names(kind)}
-    extra.update(given.pop("additional_kwargs", {}))
+    extra.update(freeze_mapping(given.pop("additional_kwargs", EMPTY), f"{kind.__name__}.additional_kwargs"))
     if role == "developer":
         extra["__openai_role__"] = "developer"
     if kind is RemoveMessage:
@@ -145,7 +127,7 @@ def _tool_call(call: Any, path: str) -> Any:
         try:
             args = parse_arguments(args) if args.strip() else {}
         except ValueError as error:
-            raise refused(path, f"the arguments of {function.get('name')!r:.80} are not JSON: {error}") from None
+            raise refused(path, f"the arguments of {shown(function.get('name'))} are not JSON: {error}") from None
     return {"name": function.get("name"), "args": args, "id": call.get("id")}
 
 

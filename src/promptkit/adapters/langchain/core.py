@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from promptkit._frozen import freeze
+from promptkit._frozen import freeze, shown
 from promptkit.adapters.base import Loss, Losses
 from promptkit.adapters.langchain.base import BaseMessage, construct
 from promptkit.adapters.langchain.parts import VENDOR
@@ -68,7 +68,7 @@ def from_core(messages: Iterable[Any], losses: Losses) -> list[BaseMessage]:
 def _from_core(message: Any, path: str, losses: Losses) -> BaseMessage:
     kind = CLASSES.get(getattr(message, "type", ""))
     if kind is None or not is_core(message):
-        raise AdapterError(f"must be a message of langchain-core, not {message!r:.80}", format=VENDOR, path=path)
+        raise AdapterError(f"must be a message of langchain-core, not {shown(message)}", format=VENDOR, path=path)
     if type(message).__name__ != kind.__name__:
         losses.append(Loss(path, "class", f"the {type(message).__name__} becomes a {kind.__name__}"))
     # The attributes as they are: model_dump would copy artifacts, and turn objects into dicts.

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
+from promptkit._frozen import shown
 from promptkit.adapters.langchain.base import BaseMessage
 from promptkit.adapters.langchain.convert import LanguageModelInput, to_language_model_input
 from promptkit.adapters.langchain.core import to_core
@@ -57,7 +58,7 @@ class Meter:
             kind = "a list of messages" if self.of_lists else "one message"
             raise HistoryError(f"the token_counter, handed {kind}, failed: {type(error).__name__}: {error}") from error
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise HistoryError(f"the token_counter gave {value!r:.80}: a count is an int of at least 0")
+            raise HistoryError(f"the token_counter gave {shown(value)}: a count is an int of at least 0")
         return value
 
 
@@ -84,7 +85,7 @@ def meter_of(token_counter: Counter, *, per_message: bool | None) -> Meter:
     if not callable(token_counter):
         raise HistoryError(
             "token_counter must be 'approximate', a chat model, a TokenCounter or a function of a list of messages, not "
-            f"{token_counter!r:.80}"
+            f"{shown(token_counter)}"
         )
     one = _takes_one(token_counter) if per_message is None else per_message
     return Meter(token_counter, of_lists=False) if one else _of_lists(token_counter)
@@ -93,7 +94,7 @@ def meter_of(token_counter: Counter, *, per_message: bool | None) -> Meter:
 def _named(name: str) -> Meter:
     if name == "approximate":
         return Meter(lambda message: count_tokens_approximately([message]), of_lists=False)
-    raise HistoryError(f"token_counter {name!r:.80} is not known; the one name is 'approximate'")
+    raise HistoryError(f"token_counter {shown(name)} is not known; the one name is 'approximate'")
 
 
 def _of_lists(function: Callable[[Any], int]) -> Meter:
@@ -144,13 +145,22 @@ def count_tokens_approximately(
             model says it cost.
         tools: Tools that go with the messages: dicts, definitions of ours, or tools of LangChain's.
 
+    Raises:
+        HistoryError: A number is none, or a tool is no tool.
+
     >>> from promptkit.adapters.langchain import HumanMessage
     >>> count_tokens_approximately([HumanMessage("What is the capital of France?")])
     12
     """
+    numbers = {"extra_tokens_per_message": extra_tokens_per_message, "tokens_per_image": tokens_per_image}
+    for name, number in {"chars_per_token": chars_per_token, **numbers}.items():
+        wrong = isinstance(number, bool) or not isinstance(number, (int, float)) or not abs(number) < math.inf
+        if wrong or (name == "chars_per_token" and number <= 0):
+            above = " above 0" if name == "chars_per_token" else ""
+            raise HistoryError(f"{name} must be a finite number{above}, not {shown(number)}")
     total = 0.0
     if tools:
-        total += math.ceil(sum(len(_tool_text(tool)) for tool in tools) / chars_per_token)
+        total += math.ceil(_tools_size(tools) / chars_per_token)
     history = to_language_model_input(messages).to_messages()
     providers: list[Any] = []
     scale = 1.0
@@ -191,6 +201,20 @@ def _size(message: BaseMessage) -> tuple[int, int]:
 
 def _calls(message: AIMessage) -> Sequence[Mapping[str, Any]]:
     return message.tool_calls
+
+
+def _tools_size(tools: Any) -> int:
+    """Count the characters of tools."""
+    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
+        raise HistoryError(f"tools must be a list of tools, not {shown(tools)}")
+    size = 0
+    for index, tool in enumerate(tools):
+        try:
+            size += len(_tool_text(tool))
+        except (AttributeError, TypeError, ValueError, RecursionError) as error:
+            problem = f"{shown(tool)}, which cannot be written as JSON: {type(error).__name__}"
+            raise HistoryError(f"tools[{index}] must be a dict or a tool, not {problem}") from error
+    return size
 
 
 def _tool_text(tool: Any) -> str:

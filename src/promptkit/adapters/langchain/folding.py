@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar, cast
 
 from promptkit.adapters.langchain._joining import join_content, join_mappings, join_metadata
 from promptkit.adapters.langchain.base import BaseMessage
+from promptkit.adapters.langchain.refusals import check_several
 from promptkit.errors import AdapterError
 
 __all__ = ["HAS_CALLS", "HAS_POSITION", "HAS_USAGE", "BaseMessageChunk", "merge_chunks"]
@@ -126,9 +127,9 @@ def _bits(pieces: Sequence[Any]) -> Any:
         return reduce(or_, {piece._state for piece in pieces})
     except (AttributeError, TypeError):  # no chunk has no state, and a sum that nobody has looked at holds a list
         pass
-    for piece in pieces:
+    for index, piece in enumerate(pieces):
         if not isinstance(piece, BaseMessageChunk):
-            raise TypeError(f"only chunks of messages can be merged, not {type(piece).__name__}")
+            raise TypeError(f"chunks[{index}]: only chunks of messages can be merged, not {type(piece).__name__}")
         if type(piece._state) is tuple:
             _ = piece.content
     return reduce(or_, {piece._state for piece in pieces})
@@ -142,13 +143,14 @@ def merge_chunks(chunks: Iterable[Chunk], *, running_total: bool = False) -> Chu
         running_total: Whether each usage counts all tokens so far; then the last one stands instead of their sum.
 
     Raises:
-        AdapterError: There are none, or they belong to different messages.
+        AdapterError: There are none, they belong to different messages, or one stands where a list is meant.
         TypeError: Something among them is no chunk.
 
     >>> from promptkit.adapters.langchain import AIMessageChunk
     >>> merge_chunks([AIMessageChunk("Hel"), AIMessageChunk("lo")]).content
     'Hello'
     """
+    check_several(chunks, "chunks")
     pieces = list(chunks)
     if not pieces:
         raise AdapterError("there are no chunks to merge, and so no class of message to give", format="langchain")

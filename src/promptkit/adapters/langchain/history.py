@@ -6,12 +6,14 @@ goes where the options say, as in LangChain. Called without messages, each funct
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from attrs import field, frozen
 
+from promptkit._frozen import shown
 from promptkit.adapters.langchain._joining import join_content, join_mappings
 from promptkit.adapters.langchain.base import BaseMessage
 from promptkit.adapters.langchain.calls import add_usage
@@ -40,10 +42,12 @@ Kinds = Kind | Sequence[Kind]
 
 def _matcher(kinds: Kinds | None, messages: Sequence[BaseMessage], option: str) -> Test | None:
     """Make a test for the message at an index; a chunk is of the type of its message, and of its own."""
+    if kinds is not None and not isinstance(kinds, (str, type, Iterable)):
+        raise HistoryError(f"{option} takes types such as 'human' and message classes, not {shown(kinds)}")
     given = (kinds,) if isinstance(kinds, (str, type)) else tuple(kinds or ())
     for kind in given:
         if not isinstance(kind, (str, type)):
-            raise HistoryError(f"{option} takes types such as 'human' and message classes, not {kind!r:.80}")
+            raise HistoryError(f"{option} takes types such as 'human' and message classes, not {shown(kind)}")
     if not given:
         return None
     words = {kind for kind in given if isinstance(kind, str)}
@@ -103,11 +107,13 @@ def trim_messages(
     """
     history = to_language_model_input(messages).to_messages()
     if strategy not in ("first", "last"):
-        raise HistoryError(f"strategy must be 'first' or 'last', not {strategy!r:.80}")
+        raise HistoryError(f"strategy must be 'first' or 'last', not {shown(strategy)}")
     if strategy == "first" and (start_on or include_system):
         raise HistoryError("start_on and include_system have no meaning for strategy='first'")
-    if isinstance(max_tokens, bool) or not isinstance(max_tokens, (int, float)):
-        raise HistoryError(f"max_tokens must be a number, not {max_tokens!r:.80}")
+    if isinstance(max_tokens, bool) or not isinstance(max_tokens, (int, float)) or not max_tokens <= math.inf:
+        raise HistoryError(f"max_tokens must be a number, not {shown(max_tokens)}")
+    if text_splitter is not None and not callable(getattr(text_splitter, "split_text", text_splitter)):
+        raise HistoryError(f"text_splitter must be a function or have split_text, not {shown(text_splitter)}")
     meter = meter_of(token_counter, per_message=per_message)
     common: dict[str, Any] = {
         "overhead": meter.overhead,
@@ -125,7 +131,7 @@ def trim_messages(
 
     if strategy == "first":
         return select_first(len(history), size, max_tokens, **common).pick(history)
-    head = int(include_system and bool(history) and isinstance(history[0], SystemMessage))
+    head = int(bool(include_system and history) and isinstance(history[0], SystemMessage))
     starts = _matcher(start_on, history, "start_on")
     return select_last(len(history), size, max_tokens, head=head, starts=starts, **common).pick(history)
 
@@ -167,7 +173,10 @@ class _Parts:
         if self.splitter is None:
             return re.findall(r"[^\n]*\n|[^\n]+", text)
         split: Callable[[str], Sequence[str]] = getattr(self.splitter, "split_text", self.splitter)
-        return split(text)
+        pieces = split(text)
+        if not isinstance(pieces, (list, tuple)) or not all(isinstance(piece, str) for piece in pieces):
+            raise HistoryError(f"the text_splitter must give a list of str, not {shown(pieces)}")
+        return pieces
 
 
 def _is_text(item: Any) -> bool:
@@ -233,8 +242,12 @@ def filter_messages(
 
 def _texts(value: Any, option: str) -> frozenset[str]:
     if isinstance(value, (str, bytes)) or (value is not None and not isinstance(value, Iterable)):
-        raise HistoryError(f"{option} takes several str, not {value!r:.80}; one stands in a list")
-    return frozenset(value or ())
+        raise HistoryError(f"{option} takes several str, not {shown(value)}; one stands in a list")
+    texts = tuple(value or ())
+    for text in texts:
+        if text is not None and not isinstance(text, str):
+            raise HistoryError(f"{option} takes several str, and {shown(text)} among them is none")
+    return frozenset(texts)
 
 
 def _without_calls(message: BaseMessage, ids: frozenset[str] | None) -> BaseMessage | None:
@@ -247,7 +260,7 @@ def _without_calls(message: BaseMessage, ids: frozenset[str] | None) -> BaseMess
         return None if goes(message.tool_call_id) else message
     if not isinstance(message, AIMessage) or not (message.tool_calls or message.invalid_tool_calls):
         return message
-    gone = [call["id"] for call in (*message.tool_calls, *message.invalid_tool_calls) if goes(call["id"])]
+    gone = {call["id"] for call in (*message.tool_calls, *message.invalid_tool_calls) if goes(call["id"])}
     if not gone:
         return message
     content = message.content

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any, Literal, NoReturn, cast, overload
 
 from attrs import define, field
@@ -91,7 +92,7 @@ def convert_to_openai_messages(
     {'role': 'user', 'content': [{'type': 'text', 'text': 'Look:'}, {'type': 'image_url', 'image_url': {'url': 'https://example.org/cat.png'}}]}
     """
     if text_format not in ("string", "block"):
-        raise AdapterError(f"text_format must be 'string' or 'block', not {text_format!r:.80}", format="openai")
+        raise AdapterError(f"text_format must be 'string' or 'block', not {shown(text_format)}", format="openai")
     single = isinstance(messages, (BaseMessage, Mapping, str))
     writer = _Writer(text_format == "string", include_id, pass_through_unknown_blocks)
     for index, message in enumerate(convert_to_messages([messages] if single else messages)):
@@ -114,6 +115,7 @@ class _Writer:
     pass_through: bool
     bodies: list[dict[str, Any]] = field(factory=list)
     problems: list[str] = field(factory=list)
+    called: set[Any] = field(factory=set)
     encode: Callable[[Any], str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -166,6 +168,8 @@ class _Writer:
     def write_blocks(self, content: Sequence[Any], body: dict[str, Any], index: int) -> None:
         parts: list[dict[str, Any]] = []
         before = len(self.bodies)
+        if body["role"] == "assistant":  # the one role that calls; a result among its content has another
+            self.called = {call["id"] for call in body.get("tool_calls", ())}
         for at, item in enumerate(content):
             try:
                 part = _text(item) if isinstance(item, str) else self.part(item, body, index)
@@ -201,15 +205,27 @@ class _Writer:
             if not self.pass_through and kind not in ("thinking", "reasoning"):
                 _refuse(block, "is no block of OpenAI, Anthropic, Bedrock or Google")
             found = thaw(block)
-        return {"type": "text", "text": self.encode(found["json"])} if "json" in found and write is _json else found
+        if "json" not in found or write is not _json:
+            return found
+        try:
+            return _text(self.encode(found["json"]))
+        except TypeError:
+            _refuse(block, "holds bytes, which no JSON can")
 
     def add_call(self, block: Mapping[str, Any], body: dict[str, Any]) -> None:
         """Put a call among the content to the tool calls, unless it is there."""
         if body["role"] != "assistant":
             _refuse(block, "is a tool call, and only an assistant calls tools")
         call_id, name, args = _needed(block, *_CALL_KEYS[block["type"]])
+        if (
+            not isinstance(name, str)
+            or not isinstance(call_id, (str, NoneType))
+            or not isinstance(args, (str, Mapping))
+        ):
+            _refuse(block, "is no tool call: id and name must be str, and arguments a mapping or JSON")
         calls = body.setdefault("tool_calls", [])
-        if all(call["id"] != call_id for call in calls):
+        if call_id not in self.called:
+            self.called.add(call_id)
             calls.append(_call(call_id, name, args if isinstance(args, str) else self.arguments(args)))
 
 
@@ -243,8 +259,15 @@ def _needed(block: Mapping[str, Any], *keys: str) -> list[Any]:
     return [block[key] for key in keys]
 
 
+def _str(block: Mapping[str, Any], key: str) -> str:
+    (value,) = _needed(block, key)
+    if not isinstance(value, str):
+        _refuse(block, f"has a {key} that is no str")
+    return value
+
+
 def _text_part(block: Mapping[str, Any]) -> dict[str, Any]:
-    return _text(_needed(block, "text")[0])
+    return _text(_str(block, "text"))
 
 
 def _image_url_part(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -333,11 +356,11 @@ def _json(block: Mapping[str, Any]) -> dict[str, Any]:
 def _guard_part(block: Mapping[str, Any]) -> dict[str, Any]:
     (guard,) = _needed(block, "guard_content")
     (text,) = _needed(guard, "text") if isinstance(guard, Mapping) else [guard]
-    return _text(_needed(text, "text")[0] if isinstance(text, Mapping) else text)
+    return _text(_str(text, "text") if isinstance(text, Mapping) else _str({"text": text}, "text"))
 
 
 def _media_part(block: Mapping[str, Any]) -> dict[str, Any]:
-    mime_type, data = _needed(block, "mime_type", "data")
+    mime_type, (data,) = _str(block, "mime_type"), _needed(block, "data")
     if "image" not in mime_type:
         _refuse(block, "is no image, and OpenAI takes only text and images in this form")
     return _image(f"data:{mime_type};base64,{_base64(data, block)}")

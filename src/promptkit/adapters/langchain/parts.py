@@ -102,7 +102,7 @@ def from_block(block: Mapping[str, Any]) -> Part:
     """Read a block in any of the forms that LangChain knows; one that says nothing here becomes an `Opaque`."""
     try:
         return _ours(block) or _read(block) or Opaque(VENDOR, block)
-    except (PromptError, SerializationError, ValueError, TypeError):  # broken data, wrong types
+    except (PromptError, SerializationError, ValueError, TypeError, LookupError, AttributeError):  # broken, wrong types
         return Opaque(VENDOR, block)
 
 

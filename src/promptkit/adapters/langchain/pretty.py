@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from promptkit._frozen import shown
 from promptkit.adapters.langchain.base import title_line
 from promptkit.adapters.langchain.native import to_messages
+from promptkit.errors import AdapterError
 from promptkit.messages import MessageType
 from promptkit.templates.chat import ChatPromptTemplate, MessagesPlaceholder
 from promptkit.templates.prompt_template import PromptTemplate
@@ -20,6 +22,9 @@ _TITLES = {MessageType.SYSTEM: "System Message", MessageType.USER: "Human Messag
 def pretty_repr(template: ChatPromptTemplate) -> str:
     """Show a chat template, every part under a title of 80 columns: templates unfilled, messages as they are.
 
+    Raises:
+        AdapterError: It is no chat template; a message has a `pretty_repr` of its own.
+
     >>> from promptkit import MessagesPlaceholder
     >>> print(pretty_repr(ChatPromptTemplate([("system", "Be {manner}."), MessagesPlaceholder("history")])))
     ================================ System Message ================================
@@ -30,6 +35,8 @@ def pretty_repr(template: ChatPromptTemplate) -> str:
     <BLANKLINE>
     {history}
     """
+    if not isinstance(template, ChatPromptTemplate):
+        raise AdapterError(f"pretty_repr shows a ChatPromptTemplate, not {shown(template)}", format="langchain")
     return "\n\n".join([_part(part) for part in template.parts])
 
 

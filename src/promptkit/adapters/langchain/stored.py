@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from promptkit._frozen import EMPTY, thaw
+from promptkit._frozen import EMPTY, shown, thaw
 from promptkit.adapters.langchain.base import BaseMessage, Message, construct
 from promptkit.adapters.langchain.calls import NOTHING, freeze_calls
 from promptkit.adapters.langchain.chunks import (
@@ -25,7 +25,8 @@ from promptkit.adapters.langchain.messages import (
     SystemMessage,
     ToolMessage,
 )
-from promptkit.errors import AdapterError, PromptError
+from promptkit.adapters.langchain.refusals import check_several, no_message, refused
+from promptkit.errors import PromptError
 
 __all__ = [
     "CLASSES",
@@ -34,7 +35,6 @@ __all__ = [
     "message_to_dict",
     "messages_from_dict",
     "messages_to_dict",
-    "refused",
 ]
 
 _new = object.__new__
@@ -66,11 +66,6 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def refused(path: str, problem: str) -> AdapterError:
-    """Make the error of what is no message."""
-    return AdapterError(problem, format="langchain", path=path)
-
-
 def message_names(kind: type[BaseMessage]) -> tuple[str, ...]:
     """Give the names of a message class's fields, in LangChain's order."""
     return _FIELDS.get(kind.type) or _FIELDS[kind.kind]
@@ -81,14 +76,25 @@ def messages_to_dict(messages: Iterable[BaseMessage]) -> list[dict[str, Any]]:
 
     The dicts are yours to change. Bytes in a message stay bytes, which JSON cannot hold.
 
+    Raises:
+        AdapterError: Something is no message, or a single message stands where a list is meant.
+
     >>> messages_to_dict([HumanMessage("Hi")])[0]["data"]["content"]
     'Hi'
     """
-    return [_WRITERS[message.type](message) for message in messages]
+    check_several(messages)
+    written: list[dict[str, Any]] = []
+    for message in messages:
+        if not isinstance(message, BaseMessage):
+            raise no_message(message, f"messages[{len(written)}]")
+        written.append(_WRITERS[message.type](message))
+    return written
 
 
 def message_to_dict(message: BaseMessage) -> dict[str, Any]:
     """Write one message; see `messages_to_dict`."""
+    if not isinstance(message, BaseMessage):
+        raise no_message(message, "message")
     return _WRITERS[message.type](message)
 
 
@@ -178,6 +184,7 @@ def messages_from_dict(messages: Iterable[Mapping[str, Any]]) -> list[BaseMessag
     >>> messages_from_dict([{"type": "human", "data": {"content": "Hi"}}])
     [HumanMessage('Hi')]
     """
+    check_several(messages)
     found: list[BaseMessage] = []
     for message in messages:
         if type(message) is dict:
@@ -189,7 +196,7 @@ def messages_from_dict(messages: Iterable[Mapping[str, Any]]) -> list[BaseMessag
         path = f"messages[{len(found)}]"
         given = message.get("data") if isinstance(message, Mapping) else None
         if not isinstance(given, Mapping):
-            raise refused(path, f"must be {{'type': …, 'data': {{…}}}}, not {message!r:.80}")
+            raise refused(path, f"must be {{'type': …, 'data': {{…}}}}, not {shown(message)}")
         found.append(message_from_data(message.get("type"), given, path))
     return found
 
@@ -202,7 +209,7 @@ def message_from_data(kind: Any, data: Mapping[str, Any], path: str) -> BaseMess
     """
     made = CLASSES.get(kind) if isinstance(kind, str) else None
     if made is None:
-        raise refused(f"{path}.type", f"{kind!r:.80} is none of {', '.join(CLASSES)}")
+        raise refused(f"{path}.type", f"{shown(kind)} is none of {', '.join(CLASSES)}")
     fields = {key: value for key, value in data.items() if key != "type"}
     if fields.get("example") is False:  # a field of LangChain's first versions
         del fields["example"]

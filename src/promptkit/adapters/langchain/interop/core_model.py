@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -15,6 +15,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from promptkit import contracts
+from promptkit._frozen import shown
 from promptkit.adapters.langchain.calls import subtract_usage
 from promptkit.adapters.langchain.chunks import AIMessageChunk
 from promptkit.adapters.langchain.core import from_core, to_core
@@ -106,15 +107,19 @@ class PromptkitChatModel(BaseChatModel):
         tool_choice: str | dict[str, Any] | bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, CoreAnswer]:
-        """Offer tools with every call: LangChain's in any form, or promptkit's."""
-        return self.bind(tools=[_definition(tool) for tool in tools], tool_choice=_choice(tool_choice), **kwargs)
+        """Offer tools with every call: LangChain's in any form, or promptkit's.
+
+        Raises:
+            AdapterError: Something is no tool, a vendor's own tool, or no choice of one.
+        """
+        return self.bind(tools=_definitions(tools), tool_choice=_choice(tool_choice), **kwargs)
 
     def get_num_tokens_from_messages(self, messages: list[CoreMessage], tools: Sequence[Any] | None = None) -> int:
         """Count tokens, exactly where the model can."""
         count = getattr(self.chat_model, "count_tokens", None)
         if count is None:
             return super().get_num_tokens_from_messages(messages, tools=tools)
-        return int(count(_prompt(messages, None, {"tools": [_definition(tool) for tool in tools]} if tools else {})))
+        return int(count(_prompt(messages, None, {"tools": _definitions(tools)} if tools else {})))
 
 
 def as_langchain_model(chat_model: contracts.AnyChatModel) -> PromptkitChatModel:
@@ -132,7 +137,7 @@ def as_langchain_model(chat_model: contracts.AnyChatModel) -> PromptkitChatModel
     """
     if not any(hasattr(chat_model, name) for name in ("call", "stream", "acall", "astream")):
         raise AdapterError(
-            f"{chat_model!r:.80} is no chat model: it has none of call, stream, acall and astream", format=VENDOR
+            f"{shown(chat_model)} is no chat model: it has none of call, stream, acall and astream", format=VENDOR
         )
     return PromptkitChatModel(chat_model=chat_model)
 
@@ -149,7 +154,7 @@ def _prompt(messages: Sequence[CoreMessage], stop: Sequence[str] | None, setting
     given = {name: value for name, value in settings.items() if value is not None}
     known = {name: value for name, value in given.items() if name in _OPTIONS}
     if "tools" in known:
-        known["tools"] = [_definition(tool) for tool in known["tools"]]
+        known["tools"] = _definitions(known["tools"])
     if "tool_choice" in known:
         known["tool_choice"] = _choice(known["tool_choice"])
     if stop is not None:
@@ -158,20 +163,38 @@ def _prompt(messages: Sequence[CoreMessage], stop: Sequence[str] | None, setting
     return from_messages(from_core(messages, []), options=ChatOptions(**known, extra=extra))
 
 
-def _definition(tool: Any) -> ToolDefinition:
+def _definitions(tools: Any) -> list[ToolDefinition]:
+    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
+        raise AdapterError(f"must be a list of tools, not {shown(tools)}", format=VENDOR, path="tools")
+    return [_definition(tool, f"tools[{index}]") for index, tool in enumerate(tools)]
+
+
+def _definition(tool: Any, path: str) -> ToolDefinition:
     own = getattr(tool, "definition", tool)
     if isinstance(own, ToolDefinition):
         return own
-    form = convert_to_openai_tool(tool)["function"]
-    schema = form.get("parameters") or {"type": "object", "properties": {}}
-    return ToolDefinition(form["name"], form.get("description") or "", input_schema=schema)
+    try:
+        form = convert_to_openai_tool(tool)["function"]
+        schema = form.get("parameters") or {"type": "object", "properties": {}}
+        return ToolDefinition(form["name"], form.get("description") or "", input_schema=schema)
+    except Exception as error:  # LangChain has no type of its own for what it cannot read
+        problem = (
+            f"{shown(tool)} is no function that a model can call: give a function, a tool, or a dict with its name"
+        )
+        raise AdapterError(f"{problem} ({type(error).__name__})", format=VENDOR, path=path) from error
 
 
 def _choice(tool_choice: Any) -> str | None:
     """Translate LangChain's words for what the model must call."""
     if isinstance(tool_choice, Mapping):
         function = tool_choice.get("function", tool_choice)
-        return str(function["name"]) if "name" in function else str(tool_choice.get("type"))
+        kind = tool_choice.get("type")
+        name = function.get("name") if isinstance(function, Mapping) else None
+        named = name if isinstance(name, str) else kind if kind in ("auto", "none", "any", "required") else None
+        if named is None:
+            problem = f"{shown(tool_choice)} neither names a tool nor is of a known type"
+            raise AdapterError(problem, format=VENDOR, path="tool_choice")
+        return _choice(named) if named is kind else named
     if isinstance(tool_choice, bool):
         return "required" if tool_choice else None
     return "required" if tool_choice == "any" else tool_choice

@@ -8,9 +8,12 @@ from typing import Any
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage as CoreMessage
 
+from promptkit._frozen import shown
 from promptkit.adapters.langchain.core import from_core, to_core
 from promptkit.adapters.langchain.native import from_messages, to_messages
+from promptkit.adapters.langchain.parts import VENDOR
 from promptkit.contracts import ChatMemoryRepository, StoredMessage
+from promptkit.errors import AdapterError
 from promptkit.messages import Message
 
 __all__ = ["RepositoryHistory", "as_chat_message_history"]
@@ -75,5 +78,11 @@ def as_chat_message_history(repository: ChatMemoryRepository, conversation_id: s
     Args:
         repository: Any store of promptkit's.
         conversation_id: The conversation: LangChain's session id.
+
+    Raises:
+        AdapterError: It is no repository.
     """
+    if not all(hasattr(repository, name) for name in ("append", "read", "delete")):
+        problem = "is no repository of conversations: it lacks append, read or delete"
+        raise AdapterError(f"{shown(repository)} {problem}", format=VENDOR)
     return RepositoryHistory(repository, conversation_id)

@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage as CoreMessage
 from langchain_core.prompts import BasePromptTemplate as CoreTemplate
 from langchain_core.prompts.message import BaseMessagePromptTemplate as CoreMessageTemplate
 
+from promptkit._frozen import shown
 from promptkit.adapters.base import Losses
 from promptkit.adapters.langchain.base import BaseMessage
 from promptkit.adapters.langchain.core import from_core, to_core
@@ -86,7 +87,7 @@ def _to_core(value: Any, found: Losses) -> Any:
         if len(made) == 1:
             return made[0]
         raise AdapterError("the message becomes several of LangChain's: put it in a list", format=VENDOR)
-    raise AdapterError(f"{value!r:.80} is neither a message, a prompt (value) nor a template", format=VENDOR)
+    raise AdapterError(f"{shown(value)} is neither a message, a prompt (value) nor a template", format=VENDOR)
 
 
 @overload
@@ -133,4 +134,6 @@ def _from_core(value: Any, found: Losses) -> Any:
         return ChatPromptValue(from_core(value.to_messages(), found))
     if isinstance(value, (CoreTemplate, CoreMessageTemplate)):
         return from_core_template(value, found)
-    raise AdapterError(f"{value!r:.80} is neither a message, a prompt value nor a template of LangChain", format=VENDOR)
+    raise AdapterError(
+        f"{shown(value)} is neither a message, a prompt value nor a template of LangChain", format=VENDOR
+    )

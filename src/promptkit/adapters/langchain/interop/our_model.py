@@ -10,7 +10,7 @@ from attrs import field, frozen
 from langchain_core import exceptions as core_errors
 from langchain_core.messages import AIMessage as CoreAnswer
 
-from promptkit._frozen import Value
+from promptkit._frozen import Value, shown
 from promptkit.adapters.langchain.chunks import AIMessageChunk
 from promptkit.adapters.langchain.core import from_core, to_core
 from promptkit.adapters.langchain.interop.usage import from_usage_metadata
@@ -130,7 +130,7 @@ def from_langchain_model(model: Any, *, options: ChatOptions | None = None) -> L
     'Ahoy'
     """
     if not hasattr(model, "invoke"):
-        raise AdapterError(f"{model!r:.80} is no chat model of LangChain: it has no invoke", format=VENDOR)
+        raise AdapterError(f"{shown(model)} is no chat model of LangChain: it has no invoke", format=VENDOR)
     return LangChainChatModel(model, options=options or NO_OPTIONS)
 
 
@@ -230,6 +230,10 @@ def _mapped(arrived: ChunkAccumulator | None = None) -> Iterator[None]:
     """Turn the errors of LangChain and of the vendors below into promptkit's, with what had arrived."""
     try:
         yield
+    except ModelError as error:
+        if error.partial is None and arrived is not None:
+            error.partial = arrived.partial()
+        raise
     except PromptkitError:
         raise
     except Exception as error:
@@ -248,19 +252,37 @@ _KINDS: Mapping[type[Exception], int | None] = {
 }
 
 
+_STATUSES = range(100, 600)
+"""The status codes of HTTP; a vendor's class may keep something else under that name."""
+
+
+def _said(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - an error of a stranger may raise anything
+        return "an error that cannot be printed"
+
+
+def _fact(error: Exception, name: str) -> object:
+    try:
+        return getattr(error, name, None)
+    except Exception:  # noqa: BLE001 - as above
+        return None
+
+
 def _as_ours(error: Exception) -> ModelError:
-    text = f"{type(error).__name__} of LangChain: {error!s:.500}"
+    text = f"{type(error).__name__} of LangChain: {_said(error):.500}"
     if isinstance(error, core_errors.ContextOverflowError):
         return ContextLengthError(text)
     transport = (core_errors.ModelConnectionError, core_errors.ModelTimeoutError, ConnectionError, TimeoutError)
     if isinstance(error, transport):
         return TransportError(text)
     known = next((status for kind, status in _KINDS.items() if isinstance(error, kind)), None)
-    status = getattr(error, "status_code", None)
-    status = status if isinstance(status, int) else known
+    status = _fact(error, "status_code")
+    status = status if type(status) is int and status in _STATUSES else known
     if status is None:
-        return ModelError(text, retryable=bool(getattr(error, "is_retryable", False)))
-    request_id = getattr(error, "request_id", None)
+        return ModelError(text, retryable=_fact(error, "is_retryable") is True)
+    request_id = _fact(error, "request_id")
     common: dict[str, Any] = {"status": status, "request_id": request_id if isinstance(request_id, str) else None}
     if status in (401, 403):
         return AuthenticationError(text, **common)

@@ -22,6 +22,7 @@ from langchain_core.prompts import PromptTemplate as CoreText
 from langchain_core.prompts.message import BaseMessagePromptTemplate
 from langchain_core.runnables import Runnable, RunnableLambda
 
+from promptkit._frozen import shown
 from promptkit.adapters.base import Loss, Losses
 from promptkit.adapters.langchain.base import BaseMessage
 from promptkit.adapters.langchain.core import from_core, is_core, to_core
@@ -216,7 +217,7 @@ def as_runnable(template: Any) -> Runnable[Any, CoreValue]:
     'Human: Tell me a joke about rain.'
     """
     if not hasattr(template, "create"):
-        raise AdapterError(f"{template!r:.80} makes no prompts: it has no create", format=VENDOR)
+        raise AdapterError(f"{shown(template)} makes no prompts: it has no create", format=VENDOR)
 
     def fill(variables: Any) -> CoreValue:
         if isinstance(variables, Mapping):
