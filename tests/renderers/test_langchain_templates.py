@@ -53,7 +53,9 @@ def _error(row_id: str) -> TemplateError:
 
 
 OURS: dict[str, Callable[[str], bool]] = {
+    "prompt_template-004": lambda row_id: _render(row_id) == "",
     "prompt_template-005": lambda row_id: _render(row_id) == "11",
+    "prompt_template-016": lambda row_id: (_error(row_id).line, _error(row_id).column) == (1, 1),
     "prompt_template-035": lambda row_id: getattr(_error(row_id), "missing", ()) == ("a.b",),
     "prompt_template-038": lambda row_id: _render(row_id) == "1,2,<,",
     "prompt_template-065": lambda row_id: isinstance(_error(row_id), MissingVariablesError),
