@@ -3,6 +3,8 @@
 Run ``python examples/20_langgraph.py``, and then ``python examples/20_langgraph.py "And of Italy?"``.
 """
 
+# LangGraph's own types are not complete.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 import sys
 
 from langchain_core.messages import BaseMessage, HumanMessage
