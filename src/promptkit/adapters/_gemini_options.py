@@ -119,7 +119,8 @@ def _read_tool_choice(extra: dict[str, Any], fields: dict[str, Any]) -> None:
     if not isinstance(settings, Mapping) or not isinstance(config, Mapping):
         return
     rest = {key: value for key, value in config.items() if value is not None}
-    mode, names = rest.get("mode"), rest.get("allowedFunctionNames")
+    mode = rest.get("mode")
+    names: Any = rest.get("allowedFunctionNames")
     for ours, theirs in CHOICES.items():
         if mode == theirs:
             fields["tool_choice"] = ours

@@ -127,7 +127,8 @@ class ChunkReader:
             ResponseFormatError: It is damaged; the message says where.
         """
         if type(event) is dict and event.get("type") == "response.output_text.delta" and not self._done:
-            index, place, text = event.get("output_index"), event.get("content_index"), event.get("delta")
+            index, place = event.get("output_index"), event.get("content_index")
+            text: Any = event.get("delta")
             plain = type(index) is int and type(place) is int and type(text) is str and text
             piece = self._texts.get((index, place)) if plain else None  # type: ignore[arg-type]
             if piece is not None and piece.given and index not in self._ended:

@@ -89,7 +89,7 @@ def _tool(tool: ToolDefinition, path: str, losses: Losses) -> Body:
     if tool.description:
         body["description"] = tool.description
     body["parameters"] = plain(tool.input_schema, f"{path}.input_schema", FORMAT)
-    metadata = tool.metadata
+    metadata: Mapping[str, Any] = tool.metadata
     own = metadata.get(FORMAT)
     if not isinstance(own, Mapping) or own.get("strict", False) is False:
         body["strict"] = False
