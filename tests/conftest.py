@@ -1,4 +1,4 @@
-"""Hold what every test run shares: Hypothesis profiles, the soak lane, and the rule that nothing is skipped quietly."""
+"""Hold what every test run shares: Hypothesis profiles, the lanes, and the rule that nothing is skipped quietly."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def root() -> Path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the two options that the Makefile uses."""
+    """Declare the options that the Makefile uses."""
     parser.addoption("--no-skips", action="store_true", help=f"fail a skipped test unless its reason is '{MACHINE} …'")
     parser.addoption("--soak", action="store_true", help="run only the long campaigns and deep property tests")
+    parser.addoption("--litellm", metavar="PROGRAM", help="run only the tests against this program, litellm's proxy")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,13 +39,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # Hypothesis marks its tests in the same hook
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the lane: campaigns and property tests for `--soak`, else all but campaigns."""
+    """Keep the tests of the lane: campaigns and property tests for `--soak`, else all but campaigns and `--litellm`."""
     lane: list[pytest.Item] = []
     rest: list[pytest.Item] = []
     for item in items:
         campaign = item.get_closest_marker("soak") is not None
         deep = campaign or item.get_closest_marker("hypothesis") is not None
-        wanted = deep if config.getoption("--soak") else not campaign
+        proxied = item.get_closest_marker("litellm") is not None
+        if proxied or config.getoption("--litellm"):
+            wanted = proxied and config.getoption("--litellm") is not None
+        else:
+            wanted = deep if config.getoption("--soak") else not campaign
         (lane if wanted else rest).append(item)
     if rest:
         config.hook.pytest_deselected(items=rest)

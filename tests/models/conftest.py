@@ -1,11 +1,18 @@
-"""Share what is slow to start: an embedded model, and a real server on loopback."""
+"""Share what is slow to start: an embedded model, a real server on loopback, and a proxy in front of it."""
 
 from __future__ import annotations
 
+import json
+import os
 import secrets
+import socket
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 
@@ -60,3 +67,45 @@ def llama_server() -> Iterator[Server]:
     server = xllamacpp.Server(params)
     yield Server(server.listening_address, params.api_keys[0])
     del server
+
+
+@pytest.fixture(scope="session")
+def gemini_proxy(
+    request: pytest.FixtureRequest, llama_server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """Run litellm's proxy, which speaks Gemini's format and asks llama.cpp's server."""
+    folder = tmp_path_factory.mktemp("litellm")
+    answers = {"model": "openai/smollm2", "api_base": f"{llama_server.url}/v1", "api_key": llama_server.key}
+    config = {"model_list": [{"model_name": "smollm2", "litellm_params": answers}]}
+    (folder / "config.yaml").write_text(json.dumps(config))  # YAML takes JSON
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = Server(f"http://127.0.0.1:{port}", f"sk-{secrets.token_hex(32)}")
+    command = [str(Path(request.config.getoption("--litellm")).resolve())]
+    command += ["--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "LITELLM_MASTER_KEY": server.key,
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it asks the network for prices
+    }
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log) as process,
+    ):
+        try:
+            _await_answer(f"{server.url}/health/liveliness", process, folder / "log")
+            yield server
+        finally:
+            process.terminate()
+
+
+def _await_answer(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + 120
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with urlopen(url, timeout=5):
+                return
+        except (URLError, TimeoutError, ConnectionError):
+            time.sleep(0.2)
+    pytest.fail(f"litellm's proxy does not answer: {log.read_text('utf-8', 'replace')[-2000:]}")

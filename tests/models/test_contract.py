@@ -14,6 +14,7 @@ from promptkit.adapters.langchain import as_langchain_model, from_langchain_mode
 from promptkit.messages import SystemMessage, UserMessage
 from promptkit.models._vendor import VendorChatModel
 from promptkit.models.anthropic import AnthropicChatModel
+from promptkit.models.gemini import GeminiChatModel
 from promptkit.models.openai import OpenAIChatModel, OpenAIResponsesChatModel
 from promptkit.options import ChatOptions
 from promptkit.prompt import Prompt
@@ -42,11 +43,15 @@ def anthropic_model(server: Server) -> AnthropicChatModel:
 
 
 def gemini_model(server: ScriptedServer) -> Any:
-    """Give a model whose server streams where it is asked to; no real one is at hand that speaks its format."""
+    """Give a model whose server streams where it is asked to."""
     wire = WIRES["gemini"]
     whole, streamed = [http(200, wire.answer(TEXT))], stream(wire.stream())
     server.answer_by(lambda request: streamed if "streamGenerateContent" in request.path else whole)
     return wire.model(server.url, max_retries=2)
+
+
+def proxied_model(server: Server) -> GeminiChatModel:
+    return GeminiChatModel("smollm2", base_url=server.url, api_key=server.key, api_version="v1beta")
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +76,13 @@ MODELS: dict[str, Callable[[pytest.FixtureRequest], Any]] = {
 }
 
 
-@pytest.fixture(params=MODELS.values(), ids=list(MODELS))
+PROXIED = pytest.param(
+    lambda request: proxied_model(request.getfixturevalue("gemini_proxy")), id="gemini-proxy", marks=pytest.mark.litellm
+)
+"""Of its own lane: `make test-gemini`."""
+
+
+@pytest.fixture(params=[*(pytest.param(make, id=name) for name, make in MODELS.items()), PROXIED])
 def chat_model(request: pytest.FixtureRequest) -> Iterator[Any]:
     chat_model = request.param(request)
     yield chat_model

@@ -26,7 +26,7 @@ from promptkit.errors import (
     ResponseFormatError,
     UnsupportedContentError,
 )
-from promptkit.messages import UserMessage
+from promptkit.messages import AssistantMessage, SystemMessage, UserMessage
 from promptkit.models._presets import COMPATIBLE
 from promptkit.models.anthropic import AnthropicChatModel
 from promptkit.models.gemini import GeminiChatModel
@@ -357,13 +357,17 @@ def test_gemini_wants_a_model_for_the_url(server: ScriptedServer, name: str | No
 
 def test_gemini_counts_tokens_of_a_whole_request(server: ScriptedServer) -> None:
     server.answer(http(200, {"totalTokens": 9}))
+    plain = Prompt("Hi")
+    whole = Prompt([SystemMessage("Be brief."), *plain])
 
     with WIRES["gemini"].model(server.url, api_version="v1beta") as chat_model:
-        assert chat_model.count_tokens(Prompt("Hi")) == asyncio.run(chat_model.acount_tokens(Prompt("Hi"))) == 9
+        assert chat_model.count_tokens(plain) == asyncio.run(chat_model.acount_tokens(whole)) == 9
 
-    assert server.requests[0].path == "/v1beta/models/m:countTokens"
+    assert {request.path for request in server.requests} == {"/v1beta/models/m:countTokens"}
     contents = [{"role": "user", "parts": [{"text": "Hi"}]}]
-    assert server.requests[0].body == {"generateContentRequest": {"model": "models/m", "contents": contents}}
+    system = {"parts": [{"text": "Be brief."}]}
+    request = {"model": "models/m", "systemInstruction": system, "contents": contents}
+    assert [sent.body for sent in server.requests] == [{"contents": contents}, {"generateContentRequest": request}]
 
 
 def test_gemini_says_in_the_record_how_long_to_wait_and_that_a_key_is_wrong(server: ScriptedServer) -> None:
@@ -465,8 +469,6 @@ def test_a_dialect_says_how_a_server_spells_the_format(server: ScriptedServer) -
 
 
 def test_anthropic_keeps_system_text_in_place_where_asked(server: ScriptedServer) -> None:
-    from promptkit.messages import AssistantMessage, SystemMessage
-
     server.answer(http(200, WIRES["anthropic"].answer(TEXT)))
     prompt = Prompt([UserMessage("a"), AssistantMessage("b"), UserMessage("c"), SystemMessage("d")], PROMPT.options)
 

@@ -86,6 +86,8 @@ class GeminiChatModel(CountingChatModel):
         )
 
     def _counted(self, body: dict[str, Any]) -> dict[str, Any]:
+        if body.keys() == {"model", "contents"}:  # the older form, and all that litellm's proxy reads
+            return body
         return {"model": body["model"], "generateContentRequest": body | {"model": _in_url(body["model"])}}
 
     def _make_client(self, asynchronous: bool) -> Any:
