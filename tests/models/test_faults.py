@@ -24,7 +24,18 @@ from promptkit.errors import (
 from promptkit.options import ChatOptions
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse
-from tests.models.scripted_server import END, HOLD, RESET, STREAM_END, STREAM_HEAD, ScriptedServer, Step, http, stream
+from tests.models.scripted_server import (
+    END,
+    HOLD,
+    RESET,
+    STREAM_END,
+    STREAM_HEAD,
+    Request,
+    ScriptedServer,
+    Step,
+    http,
+    stream,
+)
 from tests.models.wires import KEY, PIECES, TEXT, WIRES, Wire
 
 PROMPT = Prompt("A very private question", ChatOptions(model="m", max_tokens=50))
@@ -65,7 +76,7 @@ def models(server: ScriptedServer) -> Iterator[Models]:
 
 
 Models = Callable[..., Any]
-Ask = Callable[[Any], ChatResponse]
+Ask = Callable[[Any], Any]
 
 
 async def ajoined(chat_model: Any) -> ChatResponse:
@@ -86,6 +97,10 @@ streamed = pytest.mark.parametrize("ask", ["stream", "astream"], indirect=True)
 @pytest.fixture
 def ask(request: pytest.FixtureRequest, runner: asyncio.Runner) -> Ask:
     return partial(FORMS[request.param], runner)
+
+
+def streams(request: Request) -> bool:
+    return "stream" in request.path or (request.body or {}).get("stream", False)
 
 
 def called(chat_model: Any) -> ChatResponse:
@@ -138,6 +153,38 @@ def test_a_refusal_says_why(
     assert error.retryable is retryable
     assert "wrong key ***!" in str(error)
     assert len(server.requests) == 1
+
+
+@each_form
+def test_an_error_that_comes_as_an_answer(ask: Ask, server: ScriptedServer, wire: Wire, models: Models) -> None:
+    told = wire.error(f"wrong key {KEY}!")
+    server.answer_by(lambda request: stream([wire.event(told)]) if streams(request) else [http(200, told)])
+
+    assert "wrong key ***!" in str(failure(ask, models(wire)))
+
+
+@pytest.mark.parametrize("message", [[f"wrong key {KEY}!"], {"en": [f"wrong key {KEY}!"]}], ids=["list", "mapping"])
+def test_no_key_is_shown_from_deep_in_a_record(
+    server: ScriptedServer, wire: Wire, models: Models, message: Any
+) -> None:
+    server.answer(http(422, wire.error(message)))
+
+    assert "wrong key ***!" in str(failure(called, models(wire)))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "error", "code": "c", "message": f"wrong key {KEY}!"},
+        {"type": "response.failed", "response": {"error": {"code": "c", "message": f"wrong key {KEY}!"}}},
+    ],
+    ids=["error", "failed"],
+)
+def test_no_key_is_shown_from_an_event(server: ScriptedServer, models: Models, event: dict[str, Any]) -> None:
+    wire = WIRES["responses"]
+    server.answer(*stream([wire.event(event)]))
+
+    assert "wrong key ***!" in str(failure(lambda chat_model: list(chat_model.stream(PROMPT)), models(wire)))
 
 
 @pytest.mark.parametrize("body", ["<html>Bad gateway</html>", "", "null", "[]", '{"error": "plain words"}', "{"])

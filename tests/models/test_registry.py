@@ -91,7 +91,7 @@ def test_a_server_without_a_key_gets_none_of_another_vendor(name: str, monkeypat
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere")
     client = chat_model(f"{name}:m")._clients.sync()
 
-    assert client.api_key == "none"
+    assert client.api_key == "no-key"
     assert str(client.base_url).rstrip("/") == PRESETS[name].base_url
     client.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from promptkit.errors import (
@@ -37,13 +37,14 @@ _PASSING = frozenset((408, 409, 429))
 """The refusals below 500 that the same request may get over; the vendors' SDKs retry the same ones."""
 
 
-def secrets_of(fields: Mapping[str, str]) -> list[str]:
-    """Give the secrets among the headers of a request, longest first."""
-    found = {value.removeprefix("Bearer ").strip() for name, value in fields.items() if _SECRET.search(name)}
+def secrets_of(fields: Mapping[str, Any]) -> list[str]:
+    """Give the secrets among headers, or among a client's fields of that kind, longest first."""
+    texts = {name: value for name, value in fields.items() if isinstance(value, str)}
+    found = {value.removeprefix("Bearer ").strip() for name, value in texts.items() if _SECRET.search(name)}
     return sorted((secret for secret in found if len(secret) > 3), key=len, reverse=True)
 
 
-def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
+def without_secrets(value: Any, secrets: Collection[str]) -> Any:
     """Copy a vendor's record of an error, each secret in its texts replaced by ``***``."""
     if isinstance(value, str):
         for secret in secrets:
@@ -51,6 +52,8 @@ def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
         return value
     if isinstance(value, Mapping):
         return {key: without_secrets(item, secrets) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_secrets(item, secrets) for item in value]
     return value
 
 

@@ -55,6 +55,9 @@ class StainlessChatModel(VendorChatModel):
         )
         return stream
 
+    def _secrets(self, client: Any) -> list[str]:
+        return secrets_of({name: getattr(client, name, None) for name in ("api_key", "auth_token")})
+
     def _failure(self, error: Exception) -> Exception:
         sdk = self._sdk()
         if isinstance(error, sdk.APIConnectionError):

@@ -115,6 +115,10 @@ class VendorChatModel(ABC):
         """Do `_open` without blocking."""
 
     @abstractmethod
+    def _secrets(self, client: Any) -> list[str]:
+        """Give what of a client must never be shown."""
+
+    @abstractmethod
     def _failure(self, error: Exception) -> Exception:
         """Make our error of one that the SDK raised."""
 
@@ -166,7 +170,7 @@ class VendorChatModel(ABC):
     def _sent(self, path: str, body: dict[str, Any]) -> Any:
         client = self._clients.sync()
         try:
-            return self._post(client, path, body)
+            return self._discreet(client, self._post(client, path, body))
         except Exception as error:  # noqa: BLE001 - an SDK lets through what lies below it
             raise self._failure(error) from None
 
@@ -177,7 +181,7 @@ class VendorChatModel(ABC):
             return await asyncio.to_thread(self._sent, path, body)
         client = await self._clients.asynchronous()
         try:
-            return await self._apost(client, path, body)
+            return self._discreet(client, await self._apost(client, path, body))
         except Exception as error:  # noqa: BLE001
             raise self._failure(error) from None
 
@@ -185,7 +189,8 @@ class VendorChatModel(ABC):
         client = self._clients.sync()
         try:
             with self._open(client, body) as events:
-                yield from events
+                for event in events:
+                    yield self._discreet(client, event)
         except Exception as error:  # noqa: BLE001
             raise self._failure(error) from None
 
@@ -194,9 +199,15 @@ class VendorChatModel(ABC):
         try:
             async with await self._aopen(client, body) as events:
                 async for event in events:
-                    yield event
+                    yield self._discreet(client, event)
         except Exception as error:  # noqa: BLE001
             raise self._failure(error) from None
+
+    def _discreet(self, client: Any, payload: Any) -> Any:
+        """Keep keys out of what an answer or an event says is wrong; all others pass as they are."""
+        if isinstance(payload, dict) and not payload.get("error") and payload.get("type") not in _FAILED:
+            return payload
+        return without_secrets(payload, self._secrets(client))
 
     def _made(self, asynchronous: bool) -> Any:
         try:
@@ -289,6 +300,10 @@ class CountingChatModel(VendorChatModel):
         if type(count) is not int:
             raise ResponseFormatError("the answer is damaged: it holds no count of tokens")
         return count
+
+
+_FAILED = ("error", "response.failed")
+"""The types of the events that tell of an error in other places than ``error``."""
 
 
 def _check_connection(given: Mapping[str, Any]) -> None:

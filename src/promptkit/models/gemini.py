@@ -141,6 +141,9 @@ class GeminiChatModel(CountingChatModel):
         request = _request(client, _STREAMED, body)
         return _events(await client._api_client._async_request(request, stream=True))
 
+    def _secrets(self, client: Any) -> list[str]:
+        return secrets_of(client._api_client._http_options.headers or {})
+
     def _failure(self, error: Exception) -> Exception:
         from google.genai import errors
 

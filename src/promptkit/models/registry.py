@@ -186,7 +186,9 @@ def _preset(name: str, preset: Preset) -> Factory:
         from promptkit.models.openai import OpenAIChatModel
 
         # The SDK must never fall back on OpenAI's own variables: its key is not for another server.
-        key = settings.api_key or os.environ.get(preset.key_variable or "") or (None if preset.key_variable else "none")
+        key = (
+            settings.api_key or os.environ.get(preset.key_variable or "") or (None if preset.key_variable else _NO_KEY)
+        )
         if key is None:
             raise PromptError(f"no key for {name!r}: set the variable {preset.key_variable}, or give api_key=…")
         connection = _connection(settings)
@@ -196,6 +198,9 @@ def _preset(name: str, preset: Preset) -> Factory:
 
     return make
 
+
+_NO_KEY = "no-key"
+"""What the SDK sends to a server that asks for none; no word that an error would hold, where it is masked."""
 
 _LOCK = Lock()
 
