@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -199,6 +200,49 @@ def test_no_sdk_is_imported_before_the_first_call() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
     assert done.stdout.strip() == "set()", done.stderr
+
+
+PROVED = {
+    "anthropic": "llama.cpp's server",
+    "gemini": "litellm's proxy over llama.cpp",
+    "llamacpp": "llama.cpp's server",
+    "local": "llama.cpp in the process",
+    "openai": "llama.cpp's server",
+    "openai-responses": "llama.cpp's server",
+}
+"""What the tests speak to; of all others only the format is proved."""
+
+SDKS = {
+    "anthropic": ("anthropic", "`ANTHROPIC_API_KEY`"),
+    "gemini": ("gemini", "`GEMINI_API_KEY`"),
+    "local": ("local", "none"),
+    "openai": ("openai", "`OPENAI_API_KEY`"),
+    "openai-responses": ("openai", "`OPENAI_API_KEY`"),
+}
+"""The extra and the variable of those that are no presets; test_vendor.py proves the variables."""
+
+
+def provider_table() -> str:
+    lines = ["| provider | extra | key | place and key read in | proved on |", "|---|---|---|---|---|"]
+    for name in sorted(SDKS | PRESETS):
+        proved = PROVED.get(name, "format only")
+        if name in SDKS:
+            extra, key = SDKS[name]
+            source = "its SDK" if name != "local" else "no server"
+        else:
+            preset = PRESETS[name]
+            extra, key, source = "openai", f"`{preset.key_variable}`" if preset.key_variable else "none", preset.source
+        lines.append(f"| `{name}` | `{extra}` | {key} | {source} | {proved} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_readme_lists_the_providers(root: Path) -> None:
+    program = "from promptkit.models.registry import providers; print(*providers())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert done.stdout.split() == sorted(SDKS | PRESETS)
+    assert f"\n{provider_table()}\n" in (root / "README.md").read_text("utf-8"), provider_table()
+    assert f" {len(SDKS | PRESETS)} providers" in (root / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_each_preset_says_where_it_was_read() -> None:
