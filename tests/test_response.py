@@ -113,6 +113,12 @@ def test_usage_adds_up(one: Usage, two: Usage) -> None:
     assert Usage() + one == one + Usage() == one or not one
 
 
+@given(strategies.usages())
+def test_the_first_report_of_usage_stays_as_it_is(usage: Usage) -> None:
+    assert Usage().followed_by(usage) == usage
+    assert ChatResponse.from_chunks([ChatChunk(choice=None, usage=usage)]).usage == usage
+
+
 def test_usage_of_nothing_is_falsy() -> None:
     assert not Usage()
     assert not Usage(None, None, total_tokens=None, native={"k": 1})

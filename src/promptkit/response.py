@@ -95,6 +95,9 @@ class Usage(Value):
         return Usage(**last, native=other.native or self.native)
 
 
+_NO_USAGE = Usage()
+
+
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
 class Generation(Value):
     """Hold one answer of the model.
@@ -363,7 +366,7 @@ class ChunkAccumulator:
     __slots__ = ("_answers", "_earlier", "_id", "_metadata", "_model", "_usage")
 
     def __init__(self) -> None:
-        self._earlier = Usage()
+        self._earlier = _NO_USAGE
         self._begin()
 
     def _begin(self) -> None:
@@ -371,7 +374,7 @@ class ChunkAccumulator:
         self._id: str | None = None
         self._model: str | None = None
         self._metadata: dict[str, Any] = {}
-        self._usage = Usage()
+        self._usage = _NO_USAGE
 
     def add(self, chunk: ChatChunk) -> None:
         """Add one chunk."""
@@ -416,7 +419,7 @@ class ChunkAccumulator:
             if chunk.usage_is_delta:
                 self._usage = (old + new).mutate(native=new.native or old.native)
             else:
-                self._usage = old.followed_by(new)
+                self._usage = new if old is _NO_USAGE else old.followed_by(new)
         if chunk.choice is None:
             return
         answer = self._answer(chunk.choice)
