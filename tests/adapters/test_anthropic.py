@@ -6,9 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from anthropic.types.message_create_params import MessageCreateParams
 from hypothesis import given, settings
-from pydantic import BaseModel, TypeAdapter
 
 from promptkit.adapters import anthropic
 from promptkit.adapters.base import NOTES, Converted
@@ -29,6 +27,7 @@ from promptkit.options import UNSET, ChatOptions, ToolDefinition
 from promptkit.prompt import Prompt
 from tests import strategies
 from tests.adapters.anthropic_bodies import bodies, canonical
+from tests.adapters.judges import judge_anthropic, spelled_alike
 
 PNG = Media(b"\x89PNG\r\n\x1a\n", "image/png")
 PDF = Media(b"%PDF-1.7", name="a.pdf")
@@ -176,33 +175,13 @@ MESSAGES: dict[str, tuple[list[Message], list[dict[str, Any]]]] = {
 }
 
 
-def _walk(value: Any) -> Any:
-    """Read lazily validated iterables to their end."""
-    if isinstance(value, BaseModel):
-        return _walk(value.model_dump(exclude_unset=True))
-    if isinstance(value, dict):
-        return {key: _walk(item) for key, item in value.items()}
-    return value if isinstance(value, str | int | float | bool | None) else [_walk(item) for item in value]
-
-
-SDK: TypeAdapter[Any] = TypeAdapter(MessageCreateParams)
-SAMPLING = {"temperature", "top_p", "top_k"}  # older models take them still, the types left them out with 1.0
-
-
-def check_types(body: dict[str, Any]) -> None:
-    """Hold a body against the request types of the SDK: every key in it must be one that they know."""
-    known = {"model": "m"} | {key: value for key, value in body.items() if key not in SAMPLING}
-
-    assert _walk(SDK.validate_python(known)) == known
-
-
 @pytest.mark.parametrize(("messages", "wire"), MESSAGES.values(), ids=MESSAGES)
 def test_messages_go_out_and_come_back(messages: list[Message], wire: list[dict[str, Any]]) -> None:
     request = converted(*messages)
 
     assert request == Converted({"max_tokens": 9, "messages": wire})
     assert anthropic.from_request(request.body) == Prompt(messages, LIMIT)
-    check_types(request.body)
+    judge_anthropic(request.body)
 
 
 OPTIONS: dict[str, tuple[ChatOptions, dict[str, Any]]] = {
@@ -252,7 +231,7 @@ def test_options_go_out_and_come_back(options: ChatOptions, wire: dict[str, Any]
 
     assert request == Converted(wire | {"messages": [Q_BODY]})
     assert anthropic.from_request(request.body) == Prompt(Q, options)
-    check_types(request.body)
+    judge_anthropic(request.body)
 
 
 OTHER_OPTIONS: dict[str, tuple[ChatOptions, list[tuple[str, str]]]] = {
@@ -416,7 +395,7 @@ def test_losses_name_place_and_thing(messages: list[Message], expected: list[tup
     with pytest.raises(UnsupportedContentError) as caught:
         converted(*messages, strict=True)
     assert (caught.value.format, caught.value.path, caught.value.feature) == ("anthropic", *expected[0])
-    check_types(request.body)
+    judge_anthropic(request.body)
     assert anthropic.to_request(anthropic.from_request(request.body)).body == request.body
 
 
@@ -474,17 +453,6 @@ def test_what_no_body_can_say_is_refused(prompt: Any, error: str) -> None:
         anthropic.to_request(prompt)
 
 
-def _parsed(prompt: Prompt) -> Prompt:
-    """Spell all arguments alike."""
-    messages = [
-        message.mutate(tool_calls=[call.mutate(arguments=dict(call.parsed_arguments)) for call in message.tool_calls])
-        if isinstance(message, AssistantMessage)
-        else message
-        for message in prompt.messages
-    ]
-    return Prompt(messages, prompt.options)
-
-
 def _check_way_back(prompt: Prompt) -> None:
     try:
         request = anthropic.to_request(prompt)
@@ -495,7 +463,7 @@ def _check_way_back(prompt: Prompt) -> None:
     again = anthropic.to_request(read, late_system="keep")
 
     assert json.loads(json.dumps(request.body)) == request.body
-    assert _parsed(read) == _parsed(prompt) or request.losses
+    assert spelled_alike(read) == spelled_alike(prompt) or request.losses
     assert again.body == request.body
     assert {loss.what for loss in again.losses} <= ORDER
     assert json.dumps(request.body["messages"]).count('"cache_control": {"type"') <= 4
@@ -550,7 +518,7 @@ def test_every_body_comes_back_in_its_canonical_form(body: dict[str, Any]) -> No
 @settings(max_examples=60)
 @given(bodies())
 def test_the_types_of_the_sdk_accept_the_bodies(body: dict[str, Any]) -> None:
-    check_types(body)
+    judge_anthropic(body)
 
 
 WRITTEN: dict[str, tuple[dict[str, Any], list[Message]]] = {

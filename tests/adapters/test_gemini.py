@@ -6,9 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from google.genai import types
 from hypothesis import given, settings
-from pydantic import BaseModel
 
 from promptkit.adapters import gemini
 from promptkit.adapters.base import NOTES, Converted
@@ -28,7 +26,8 @@ from promptkit.messages import (
 from promptkit.options import NO_OPTIONS, UNSET, ChatOptions, ToolDefinition
 from promptkit.prompt import Prompt
 from tests import strategies
-from tests.adapters.gemini_bodies import CODE, FILE, RAN, bodies, canonical, sdk_bodies, standard
+from tests.adapters.gemini_bodies import CODE, FILE, RAN, bodies, canonical, sdk_bodies
+from tests.adapters.judges import judge_gemini, spelled_alike
 
 PNG = Media(b"\x89PNG\r\n\x1a\n", "image/png")
 PNG_PART = {"inlineData": {"mimeType": "image/png", "data": PNG.base64}}
@@ -202,41 +201,13 @@ MESSAGES: dict[str, tuple[list[Message], list[dict[str, Any]]]] = {
 }  # fmt: skip
 
 
-def check_types(body: dict[str, Any]) -> None:
-    """Hold a body against the types of the SDK: every key in it must be one that they know, every value as they say."""
-    body = dict(body)
-    kinds: dict[str, type[BaseModel]] = {
-        "contents": types.Content,
-        "tools": types.Tool,
-        "safetySettings": types.SafetySetting,
-        "systemInstruction": types.Content,
-        "generationConfig": types.GenerationConfig,
-        "toolConfig": types.ToolConfig,
-    }
-    assert isinstance(body.pop("model", ""), str)
-    assert isinstance(body.pop("cachedContent", ""), str)
-    for key, value in body.items():
-        for item in value if isinstance(value, list) else [value]:
-            read = kinds[key].model_validate_json(json.dumps(item))
-            assert _spelled(json.loads(read.model_dump_json(by_alias=True, exclude_unset=True))) == _spelled(item)
-
-
-def _spelled(value: Any, key: str = "") -> Any:
-    """Read bytes, which the SDK spells in the other alphabet of base64."""
-    if isinstance(value, dict):
-        return {name: _spelled(item, name) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_spelled(item) for item in value]
-    return standard(value) if key in ("data", "thoughtSignature") and isinstance(value, str) else value
-
-
 @pytest.mark.parametrize(("messages", "wire"), MESSAGES.values(), ids=MESSAGES)
 def test_messages_go_out_and_come_back(messages: list[Message], wire: list[dict[str, Any]]) -> None:
     request = converted(*messages)
 
     assert request == Converted({"contents": wire})
     assert gemini.from_request(request.body) == Prompt(messages)
-    check_types(request.body)
+    judge_gemini(request.body)
 
 
 def test_system_text_is_a_field_of_its_own() -> None:
@@ -245,7 +216,7 @@ def test_system_text_is_a_field_of_its_own() -> None:
 
     assert request.body["systemInstruction"] == {"parts": [text("a"), text("b", partMetadata={"k": 1})]}
     assert gemini.from_request(request.body) == Prompt(messages)
-    check_types(request.body)
+    judge_gemini(request.body)
     assert converted(SystemMessage("a"), Q).body == {"systemInstruction": {"parts": [text("a")]}, "contents": [Q_BODY]}
 
 
@@ -333,7 +304,7 @@ def test_options_go_out_and_come_back(options: ChatOptions, wire: dict[str, Any]
 
     assert request == Converted(wire | {"contents": [Q_BODY]})
     assert gemini.from_request(request.body) == Prompt(Q, options)
-    check_types(request.body)
+    judge_gemini(request.body)
 
 
 OTHER_OPTIONS: dict[str, tuple[ChatOptions, list[tuple[str, str]]]] = {
@@ -526,7 +497,7 @@ def test_losses_name_place_and_thing(messages: list[Message], expected: list[tup
     with pytest.raises(UnsupportedContentError) as caught:
         converted(*messages, strict=True)
     assert (caught.value.format, caught.value.path, caught.value.feature) == ("gemini", *expected[0])
-    check_types(request.body)
+    judge_gemini(request.body)
 
 
 def test_late_system_text_joins_the_first() -> None:
@@ -580,17 +551,6 @@ def test_what_no_body_can_say_is_refused(prompt: Any, error: str) -> None:
         gemini.to_request(prompt)
 
 
-def _parsed(prompt: Prompt) -> Prompt:
-    """Spell all arguments alike."""
-    messages = [
-        message.mutate(tool_calls=[call.mutate(arguments=dict(call.parsed_arguments)) for call in message.tool_calls])
-        if isinstance(message, AssistantMessage)
-        else message
-        for message in prompt.messages
-    ]
-    return Prompt(messages, prompt.options)
-
-
 def _check_way_back(prompt: Prompt) -> None:
     try:
         request = gemini.to_request(prompt)
@@ -601,7 +561,7 @@ def _check_way_back(prompt: Prompt) -> None:
     again = gemini.to_request(read)
 
     assert json.loads(json.dumps(request.body)) == request.body
-    assert _parsed(read) == _parsed(prompt) or request.losses
+    assert spelled_alike(read) == spelled_alike(prompt) or request.losses
     assert again.body == request.body
     assert {loss.what for loss in again.losses} <= ORDER
 
@@ -659,7 +619,7 @@ def test_every_body_of_the_sdks_types_comes_back_in_its_canonical_form(body: dic
 
     assert request.body == canonical(body)
     assert {loss.what for loss in request.losses} <= ORDER
-    check_types(body)
+    judge_gemini(body)
 
 
 WRITTEN: dict[str, tuple[dict[str, Any], list[Message]]] = {
