@@ -98,6 +98,7 @@ def test_message_and_template_names_build_few_attrs_classes() -> None:
 
 def test_a_module_loads_no_package_that_its_user_may_not_need() -> None:
     derived = {name for package, parts in EAGER.items() if package != "attrs" for name in parts}
+    # B174 of the bug reports: heavy packages are installed here, and none is loaded before its first use.
     names = [name for name in SOURCES if name != "__main__" and not any(is_below(name, part) for part in derived)]
 
     early = cost("\n".join(f"import promptkit.{name}".rstrip(".") for name in names))

@@ -239,9 +239,9 @@ def test_a_damaged_line_is_named(tmp_path: Path, change: dict[str, Any], told: s
         ReplayChatModel(path)
 
 
-@pytest.mark.parametrize("line", ["{", "[]", "7", "\x00"])
-def test_a_line_that_is_no_json_is_named(tmp_path: Path, line: str) -> None:
-    (tmp_path / "a").write_text(line)
+@pytest.mark.parametrize("line", [b"{", b"[]", b"7", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf{}"])
+def test_a_line_that_is_no_json_is_named(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "a").write_bytes(line)
 
     with pytest.raises(SerializationError, match="line 1"):
         ReplayChatModel(tmp_path / "a")

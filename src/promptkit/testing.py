@@ -276,7 +276,7 @@ class ReplayChatModel:
         self._path = Path(path)
         self._lock = Lock()
         self._recordings: dict[str, list[_Recording]] = {}
-        for number, line in enumerate(self._path.read_text("utf-8").split("\n"), 1):
+        for number, line in enumerate(self._path.read_bytes().split(b"\n"), 1):
             if line.strip():
                 recording = _read_recording(line, f"line {number}")
                 self._recordings.setdefault(_json.dumps(recording.request), []).append(recording)
@@ -328,7 +328,7 @@ class _Recording(NamedTuple):
     answer: ChatResponse | tuple[ChatChunk, ...]
 
 
-def _read_recording(line: str, place: str) -> _Recording:
+def _read_recording(line: bytes, place: str) -> _Recording:
     try:
         data = _json.loads(line)
         if not isinstance(data, dict):
