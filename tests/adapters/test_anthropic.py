@@ -64,6 +64,10 @@ def text(words: str, **own: Any) -> dict[str, Any]:
     return {"type": "text", "text": words, **own}
 
 
+class Shouting(UserMessage):
+    pass
+
+
 SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}}
 Q, Q_BODY = UserMessage("q"), {"role": "user", "content": "q"}
 
@@ -208,6 +212,10 @@ OPTIONS: dict[str, tuple[ChatOptions, dict[str, Any]]] = {
             "tool_choice": {"type": "any"},
         },
     ),
+    "a tool that says its type": (
+        LIMIT.mutate(tools=[ToolDefinition("f", input_schema=SCHEMA, metadata={"anthropic": {"type": "custom"}})]),
+        {"max_tokens": 9, "tools": [{"name": "f", "input_schema": SCHEMA, "type": "custom"}]},
+    ),
     "auto, one at a time": (
         LIMIT.mutate(tool_choice="auto", extra={"tool_choice": {"disable_parallel_tool_use": True}}),
         {"max_tokens": 9, "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
@@ -274,6 +282,33 @@ LOSSES: dict[str, tuple[list[Message], list[tuple[str, str]]]] = {
     "mark of a system message": (
         [SystemMessage("x", metadata=MARK), Q],
         [("messages[0].metadata.anthropic.cache_control", "spelling")],
+    ),
+    **{
+        f"mark of nothing but {kind}": (
+            [Q, AssistantMessage([Reasoning(words, metadata={key: "s"})], metadata=MARK)],
+            [("messages[1].metadata.anthropic.cache_control", "metadata"), ("messages[1]", "absent_content")],
+        )
+        for kind, words, key in (("thoughts", "hm", "signature"), ("encrypted thoughts", "", "redacted"))
+    },
+    "own field of system text": (
+        [SystemMessage("x", metadata={"anthropic": {"k": 1}}), Q],
+        [("messages[0].metadata.anthropic.k", "metadata")],
+    ),
+    "own class": ([Shouting("HI")], [("messages[0]", "class")]),
+    "content without a part": (
+        [Q, AssistantMessage([])],
+        [("messages[1].content", "spelling"), ("messages[1]", "absent_content")],
+    ),
+    **{
+        f"opaque that is a {block['type']}": (
+            [UserMessage([Opaque("anthropic", block)])],
+            [("messages[0].content[0]", "spelling")],
+        )
+        for block in (CALL_BLOCK, RESULT_BLOCK)
+    },
+    "metadata of opaque blocks": (
+        [UserMessage([Opaque("anthropic", SEARCH, metadata={"k": 1})])],
+        [("messages[0].content[0].metadata.k", "metadata")],
     ),
     "several system messages": ([SystemMessage("a"), SystemMessage("b"), Q], [("messages[1]", "spelling")]),
     "late system message": ([SystemMessage("a"), Q, SystemMessage("b")], [("messages[2]", "placement")]),
@@ -381,6 +416,16 @@ LOSSES: dict[str, tuple[list[Message], list[tuple[str, str]]]] = {
         [Q, AssistantMessage(tool_calls=[CALL]), RESULT, AssistantMessage(tool_calls=[CALL]), RESULT],
         [("messages[3]", "reused_id")],
     ),
+    "reused id of a call with fields": (
+        [
+            Q,
+            AssistantMessage(tool_calls=[CALL.mutate(metadata={"anthropic": {"caller": {"type": "direct"}}})]),
+            RESULT,
+            AssistantMessage(tool_calls=[CALL]),
+            RESULT,
+        ],
+        [("messages[3]", "reused_id")],
+    ),
     "answer first": ([AssistantMessage("x"), Q], [("messages[0]", "leading_assistant")]),
     "blank text": ([UserMessage(" ")], [("messages[0]", "empty_content")]),
     "no content": ([Q, AssistantMessage()], [("messages[1]", "absent_content")]),
@@ -426,6 +471,37 @@ def test_calls_without_usable_ids_get_them_from_their_place_and_results_find_the
     assert [block["tool_use_id"] for block in body["messages"][2]["content"]] == ["call_1_0", "call_1_1"]
 
 
+def test_results_apart_are_sent_together() -> None:
+    body = converted(*LOSSES["results apart"][0]).body
+
+    assert [block["tool_use_id"] for block in body["messages"][2]["content"]] == ["c1", "c2"]
+
+
+def test_marks_in_blocks_word_for_word_and_of_messages_count_too() -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    blocks = [
+        Opaque("anthropic", {"type": "new", **mark, "content": [{"type": "text", "text": "x", **mark}]}),
+        Opaque("anthropic", {"type": "new", "source": {"content": [{"type": "text", "text": "x", **mark}]}}),
+    ]
+    options = LIMIT.mutate(extra={"tools": [{"type": "web_search_20250305", "name": "web_search", **mark}]})
+    request = converted(UserMessage("a", metadata=MARK), UserMessage(blocks), options=options)
+
+    assert json.dumps(request.body).count("cache_control") == 4
+    assert request.body["messages"][0]["content"] == [text("a")]
+    assert [loss.what for loss in request.losses] == ["spelling", "cache_control"]
+
+
+def test_the_oldest_marks_go_first() -> None:
+    marked = [UserMessage([Text(str(number), metadata=MARK)]) for number in range(12)]
+
+    assert losses_of(*marked) == [(f"messages[{number}].content[0]", "cache_control") for number in range(8)]
+
+
+@pytest.mark.parametrize("kind", ["jpeg", "png", "gif", "webp"])
+def test_images_that_it_takes_by_bytes(kind: str) -> None:
+    assert losses_of(UserMessage([Media(b"x", f"image/{kind}")])) == []
+
+
 def test_no_more_cache_marks_than_four() -> None:
     marked = [UserMessage([Text(str(number), metadata=MARK)]) for number in range(4)]
     options = LIMIT.mutate(tools=[ToolDefinition("f", metadata=MARK)], extra={"cache_control": {"type": "ephemeral"}})
@@ -445,6 +521,7 @@ def test_no_more_cache_marks_than_four() -> None:
         (Prompt([]), "messages: the prompt has no messages"),
         (Prompt(SystemMessage("x")), "messages: the prompt has system text only: anthropic wants a user message"),
         (Prompt("x", options=ChatOptions(extra={"system": "s"})), "options.extra: system stands in the prompt"),
+        (Prompt("x", options=ChatOptions(extra={"messages": []})), "options.extra: messages stand in the prompt"),
         (Prompt("x", options=ChatOptions(extra={"a": [b"x"]})), r"options.extra.a\[0\]: bytes cannot stand"),
     ],
 )
@@ -530,6 +607,21 @@ WRITTEN: dict[str, tuple[dict[str, Any], list[Message]]] = {
         {"messages": [user(text("and?"), RESULT_BLOCK)]},
         [ToolResponseMessage(ToolResponse("c1", content="3 degrees")), UserMessage("and?")],
     ),
+    "text behind results": (
+        {"messages": [user(RESULT_BLOCK), Q_BODY]},
+        [ToolResponseMessage(ToolResponse("c1", content="3 degrees")), Q],
+    ),
+    "fields of later results": (
+        {"messages": [user(RESULT_BLOCK), user(RESULT_BLOCK) | {"z": 3}]},
+        [
+            ToolResponseMessage(ToolResponse("c1", content="3 degrees")),
+            ToolResponseMessage(ToolResponse("c1", content="3 degrees"), metadata={"anthropic": {"z": 3}}),
+        ],
+    ),
+    "image whose URL tells its type": (
+        {"messages": [user({"type": "image", "source": {"type": "url", "url": "https://h/cat.png"}})]},
+        [UserMessage([Media(url="https://h/cat.png")])],
+    ),
     "fields of tomorrow": (
         {"messages": [Q_BODY | {"x": 1}, user(RESULT_BLOCK | {"y": 2}) | {"z": 3}]},
         [
@@ -591,3 +683,13 @@ def test_bodies_written_by_hand(body: dict[str, Any], messages: list[Message]) -
 def test_damaged_bodies_are_refused_with_their_place(body: Any, error: str) -> None:
     with pytest.raises(AdapterError, match=error):
         anthropic.from_request(body)
+
+
+def test_frozen_bodies_read_as_plain_ones() -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}, "x": 1}
+    frozen = Opaque("anthropic", {"messages": [assistant(call)]}).payload
+
+    (message,) = anthropic.from_request(frozen)
+    assert message == AssistantMessage(
+        tool_calls=[ToolCall("c1", "f", arguments='{"a":1}', metadata={"anthropic": {"x": 1}})]
+    )

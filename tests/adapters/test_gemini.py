@@ -167,23 +167,28 @@ MESSAGES: dict[str, tuple[list[Message], list[dict[str, Any]]]] = {
          user(result({"t": 3.5, "wind": {"output": "x"}}))],
     ),
     "results that only look like objects": (
-        answered(*[ToolResponse("c1", "weather", content=said) for said in ('{"output":"x"}', '{"t": 3}', "{x", '{"a":1,"a":2}')]),
-        [Q_BODY, model(*[{"functionCall": {"id": "c1", "name": "weather", "args": {}}}] * 4),
-         user(*[result({"output": said}) for said in ('{"output":"x"}', '{"t": 3}', "{x", '{"a":1,"a":2}')])],
+        answered(*[ToolResponse("c1", "weather", content=said) for said in ('{"output":"x"}', '{"error":"x"}', '{"t": 3}', "{x", '{"a":1,"a":2}')]),
+        [Q_BODY, model(*[{"functionCall": {"id": "c1", "name": "weather", "args": {}}}] * 5),
+         user(*[result({"output": said}) for said in ('{"output":"x"}', '{"error":"x"}', '{"t": 3}', "{x", '{"a":1,"a":2}')])],
     ),
     "results with media": (
         answered(
             ToolResponse("c1", "weather", content=["map:", PNG.mutate(name="a.png")]),
             ToolResponse("c1", "weather", content=[PNG, Opaque("gemini", BITMAP)]),
             ToolResponse("c1", "weather", content=["{}", PNG]),
+            ToolResponse("c1", "weather", content=[Media(file_id=FILE, name="a"), Media(url="gs://b/c.mp4", name="c")]),
         ),
         [
             Q_BODY,
-            model(*[{"functionCall": {"id": "c1", "name": "weather", "args": {}}}] * 3),
+            model(*[{"functionCall": {"id": "c1", "name": "weather", "args": {}}}] * 4),
             user(
                 result({"output": "map:"}, parts=[{"inlineData": PNG_PART["inlineData"] | {"displayName": "a.png"}}]),
                 result({}, parts=[PNG_PART, BITMAP]),
                 result({"output": "{}"}, parts=[PNG_PART]),
+                result({}, parts=[
+                    {"fileData": {"fileUri": FILE, "displayName": "a"}},
+                    {"fileData": {"fileUri": "gs://b/c.mp4", "mimeType": "video/mp4", "displayName": "c"}},
+                ]),
             ),
         ],
     ),
@@ -345,10 +350,13 @@ def test_schemas_of_the_vendors_own_kind_read_as_json_schema() -> None:
             "e": {"type": "TYPE_UNSPECIFIED", "nullable": True},
         },
         "defs": {"c": {"type": "BOOLEAN"}},
+        "additionalProperties": {"type": "STRING"},
         "propertyOrdering": ["b", "a"],
     }
     tools = [{"functionDeclarations": [{"name": "f", "parameters": parameters}]}]
     (tool,) = gemini.from_request({"contents": [], "tools": tools}).options.tools or ()
+
+    assert not tool.metadata
 
     assert tool.input_schema == {
         "type": "object",
@@ -359,8 +367,23 @@ def test_schemas_of_the_vendors_own_kind_read_as_json_schema() -> None:
             "e": {},
         },
         "$defs": {"c": {"type": "boolean"}},
+        "additionalProperties": {"type": "string"},
         "propertyOrdering": ["b", "a"],
     }
+
+
+@pytest.mark.parametrize("key", ["maxItems", "minItems", "maxLength", "minLength", "maxProperties", "minProperties"])
+def test_counts_in_schemas_may_be_texts(key: str) -> None:
+    schema = {"type": "OBJECT", key: "9"}
+    options = gemini.from_request({"contents": [], CONFIG: {"responseSchema": schema}}).options
+
+    assert options == ChatOptions(output_schema={"type": "object", key: 9})
+
+
+def test_whole_numbers_may_have_a_point() -> None:
+    config = {"topK": 3.0, "maxOutputTokens": 9.0, "seed": 4.0}
+
+    assert gemini.from_request({"contents": [], CONFIG: config}).options == ChatOptions(top_k=3, max_tokens=9, seed=4)
 
 
 LOSSES: dict[str, tuple[list[Message], list[tuple[str, str]]]] = {
@@ -415,6 +438,26 @@ LOSSES: dict[str, tuple[list[Message], list[tuple[str, str]]]] = {
             ToolResponseMessage(ToolResponse(None, "f", content="1")),
         ],
         [("messages[0].content[0].metadata.gemini", "spelling"), ("messages[1].tool_calls[0].metadata.gemini", "spelling")],
+    ),
+    "own name of media in a result": (
+        answered(ToolResponse("c1", "weather", content=[PNG.mutate(metadata={"gemini": {"inlineData": {"displayName": "a"}}})])),
+        [("messages[2].responses[0].content[0].metadata.gemini", "spelling")],
+    ),
+    "own id of a result": (
+        [
+            Q,
+            AssistantMessage(tool_calls=[CALL.mutate(id=None)]),
+            ToolResponseMessage(ToolResponse(None, "weather", metadata={"gemini": {"functionResponse": {"id": "a"}}})),
+        ],
+        [("messages[2].responses[0].metadata.gemini", "spelling")],
+    ),
+    "own parts of a result": (
+        answered(ToolResponse("c1", "weather", content="x", metadata={"gemini": {"functionResponse": {"parts": [PNG_PART]}}})),
+        [("messages[2].responses[0].metadata.gemini", "spelling")],
+    ),
+    "own type of a file": (
+        [UserMessage([Media(file_id="files/a", metadata={"gemini": {"fileData": {"mimeType": "image/png"}}})])],
+        [("messages[0].content[0].metadata.gemini", "spelling")],
     ),
     "empty text beside calls": (
         [Q, AssistantMessage("", tool_calls=[CALL]), RESULT],
@@ -500,6 +543,44 @@ def test_losses_name_place_and_thing(messages: list[Message], expected: list[tup
     judge_gemini(request.body)
 
 
+def test_what_goes_out_in_spite_of_losses() -> None:
+    def results(case: str) -> list[Any]:
+        return [next(iter(part.values())) for part in converted(*LOSSES[case][0]).body["contents"][2]["parts"]]
+
+    assert [result["id"] for result in results("results apart")] == ["c1", "c2"]
+    assert results("texts of a result")[0]["response"] == {"output": "ab"}
+
+
+@pytest.mark.parametrize(
+    "mime_type",
+    [f"image/{kind}" for kind in ("png", "jpeg", "webp", "heic", "heif")]
+    + [f"application/{kind}" for kind in ("pdf", "json", "rtf", "x-javascript", "xml")]
+    + ["text/x-any", "audio/x-any", "video/x-any"],
+)
+def test_media_that_it_takes(mime_type: str) -> None:
+    assert losses_of(UserMessage([Media(b"x", mime_type)])) == []
+
+
+@pytest.mark.parametrize("host", ["youtu.be", "youtube.com", "www.youtube.com"])
+def test_films_that_it_takes_by_url(host: str) -> None:
+    part = {"fileData": {"fileUri": f"https://{host}/watch"}}
+
+    assert gemini.from_request({"contents": [user(part)]})[0] == UserMessage(
+        [Media(url=f"https://{host}/watch", mime_type="video/*")]
+    )
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall",
+     "toolResponse"],
+)  # fmt: skip
+def test_a_part_with_two_kinds_of_data_stays_as_it_is(kind: str) -> None:
+    part = {"text": "x", kind: {}}
+
+    assert gemini.from_request({"contents": [user(part)]})[0] == UserMessage([Opaque("gemini", part)])
+
+
 def test_late_system_text_joins_the_first() -> None:
     body = converted(SystemMessage("A"), Q, AssistantMessage("r"), SystemMessage("B"), UserMessage("q2")).body
 
@@ -515,7 +596,7 @@ def test_broken_arguments_go_back_to_the_model_as_they_came() -> None:
 
 
 def test_results_without_a_name_get_that_of_their_call() -> None:
-    calls = [ToolCall("a", "f"), ToolCall(None, "g")]
+    calls = [ToolCall("a", "f", metadata=SIGNED), ToolCall(None, "g")]
     results = ToolResponseMessage([ToolResponse("a"), ToolResponse(None), ToolResponse("z", "")])
     body = converted(Q, AssistantMessage(tool_calls=calls), results).body
 
@@ -624,6 +705,10 @@ def test_every_body_of_the_sdks_types_comes_back_in_its_canonical_form(body: dic
 
 WRITTEN: dict[str, tuple[dict[str, Any], list[Message]]] = {
     "no role": ({"contents": [{"parts": [text("q")]}]}, [Q]),
+    "fields of later results": (
+        {"contents": [user(RESULT_PART), user(RESULT_PART) | {"z": 3}]},
+        [RESULT, RESULT.mutate(metadata={"gemini": {"z": 3}})],
+    ),
     "the role of old for results": (
         {"contents": [{"role": "function", "parts": [RESULT_PART]}]},
         [RESULT],

@@ -173,7 +173,38 @@ def test_calls_without_ids_get_them_from_their_place_and_results_find_them() -> 
 
     assert [call["id"] for call in assistant["tool_calls"]] == ["call_0_0", "b"]
     assert [result["tool_call_id"] for result in results] == ["call_0_0", "b"]
-    assert {loss.what for loss in converted.losses} == {"id"}
+    assert [(loss.path, loss.what) for loss in converted.losses] == [
+        ("messages[0].tool_calls[0].id", "id"),
+        ("messages[1].responses[0].id", "id"),
+        ("messages[1].responses[1].id", "id"),
+    ]
+
+
+def test_results_that_follow_each_other_read_back_as_one_message() -> None:
+    calls = AssistantMessage(tool_calls=[ToolCall("a", "f"), ToolCall("b", "g")])
+    results = [ToolResponseMessage(ToolResponse("a", "f")), ToolResponseMessage(ToolResponse("b", "g"))]
+
+    assert losses_of(calls, *results) == [("messages[2]", "spelling")]
+
+
+def test_calls_that_cannot_be_carried_out_are_sent() -> None:
+    invalid = [InvalidToolCall(None, "f", arguments='{"a'), InvalidToolCall("c", "g")]
+
+    assert body_of(AssistantMessage(invalid_tool_calls=invalid))["messages"][0]["tool_calls"] == [
+        {"id": "call_0_0", "type": "function", "function": {"name": "f", "arguments": '{"a'}},
+        {"id": "c", "type": "function", "function": {"name": "g", "arguments": ""}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "name"),
+    [(f"audio/{kind}", "wav") for kind in ("wav", "wave", "x-wav", "vnd.wave", "wav; rate=8000")]
+    + [("audio/mpeg", "mp3"), ("audio/mp3", "mp3")],
+)
+def test_the_format_of_a_sound_has_one_name(mime_type: str, name: str) -> None:
+    part = body_of(UserMessage([Media(b"x", mime_type)]))["messages"][0]["content"][0]
+
+    assert part == {"type": "input_audio", "input_audio": {"data": "eA==", "format": name}}
 
 
 class OwnMessage:
@@ -225,6 +256,34 @@ LOSSES: dict[str, tuple[Message, list[tuple[str, str]]]] = {
     "opaque that is known": (
         UserMessage([Opaque("openai", {"type": "text", "text": "x"})]),
         [("messages[0].content[0]", "spelling")],
+    ),
+    **{
+        f"opaque that is known as {part['type']}": (
+            UserMessage([Opaque("openai", part)]),
+            [("messages[0].content[0]", "spelling")],
+        )
+        for part in (
+            {"type": "refusal", "refusal": "x"},
+            {"type": "image_url", "image_url": {"url": "https://h/a.png"}},
+            {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}},
+            {"type": "file", "file": {"file_id": "f"}},
+        )
+    },
+    "metadata of opaque parts": (
+        UserMessage([Opaque("openai", {"type": "new"}, metadata={"k": 1})]),
+        [("messages[0].content[0].metadata.k", "metadata")],
+    ),
+    "metadata of custom calls": (
+        AssistantMessage([Opaque("openai", {"type": "custom", "id": "c"}, metadata={"k": 1})]),
+        [("messages[0].content[0].metadata.k", "metadata")],
+    ),
+    "sound before text": (
+        AssistantMessage([Media(file_id="a", mime_type="audio/*"), "x"]),
+        [("messages[0].content", "spelling")],
+    ),
+    "empty text beside sound": (
+        AssistantMessage([Text("", metadata={}), Media(file_id="a", mime_type="audio/*")]),
+        [("messages[0].content", "spelling")],
     ),
     "sound without an id": (AssistantMessage([WAV]), [("messages[0].content[0]", "audio")]),
     "sound with an id": (AssistantMessage([WAV.mutate(id="a1")]), [("messages[0].content[0]", "spelling")]),
@@ -343,6 +402,8 @@ OPTIONS: dict[str, tuple[ChatOptions, dict[str, Any]]] = {
             ],
         },
     ),
+    "auto": (ChatOptions(tool_choice="auto"), {"tool_choice": "auto"}),
+    "none": (ChatOptions(tool_choice="none"), {"tool_choice": "none"}),
     "chosen tool": (
         ChatOptions(tool_choice="weather"),
         {"tool_choice": {"type": "function", "function": {"name": "weather"}}},
@@ -433,6 +494,27 @@ def test_reasoning_goes_where_the_dialect_has_it() -> None:
     assert openai.from_request(converted.body) == prompt
 
 
+def test_reasoning_reads_back_first_and_joined() -> None:
+    dialect = openai.OPENAI.mutate(reasoning_key="reasoning")
+    prompt = Prompt(AssistantMessage(["x", Reasoning("a", metadata={"k": 1}), Reasoning("b")]))
+    converted = openai.to_request(prompt, dialect=dialect)
+
+    assert converted.body["messages"] == [{"role": "assistant", "reasoning": "ab", "content": "x"}]
+    assert [(loss.path, loss.what) for loss in converted.losses] == [
+        ("messages[0].content[1].metadata.k", "metadata"),
+        ("messages[0].content", "spelling"),
+    ]
+
+
+def test_a_system_message_keeps_its_role_in_a_dialect_with_another() -> None:
+    dialect = openai.OPENAI.mutate(system_role="developer")
+    prompt = Prompt(SystemMessage("S", metadata={"openai": {"role": "system"}}))
+    converted = openai.to_request(prompt, dialect=dialect, strict=True)
+
+    assert converted.body["messages"] == [{"role": "system", "content": "S"}]
+    assert openai.from_request(converted.body, dialect=dialect) == prompt
+
+
 def test_a_dialect_can_refuse_content() -> None:
     dialect = openai.OPENAI.mutate(name="tiny", refuses=frozenset(("image", "tools", "opaque", "audio")))
     prompt = Prompt(
@@ -500,6 +582,31 @@ def test_every_body_comes_back_in_its_canonical_form(body: dict[str, Any]) -> No
 
     assert json.dumps(body) == before
     assert openai.to_request(prompt, strict=True).body == canonical(body)
+
+
+WRITTEN: dict[str, tuple[dict[str, Any], Message]] = {
+    "refusal beside text": (
+        {"role": "assistant", "content": "Hm.", "refusal": "No."},
+        AssistantMessage(["Hm.", Text("No.", metadata={"refusal": True})]),
+    ),
+    "reasoning": (
+        {"role": "assistant", "content": "x", "reasoning": "hm"},
+        AssistantMessage([Reasoning("hm"), "x"]),
+    ),
+    "file without its type": (
+        {"role": "user", "content": [{"type": "file", "file": {"file_data": "JVBERi0=", "filename": "a.pdf"}}]},
+        UserMessage([Media(b"%PDF-", name="a.pdf")]),
+    ),
+}
+
+
+@pytest.mark.parametrize(("wire", "message"), WRITTEN.values(), ids=WRITTEN)
+def test_messages_written_by_hand(wire: dict[str, Any], message: Message) -> None:
+    assert openai.from_request({"messages": [wire]}) == Prompt(message)
+
+
+def test_one_stop_sequence_may_stand_alone() -> None:
+    assert openai.from_request({"messages": [], "stop": "END"}).options == ChatOptions(stop_sequences=["END"])
 
 
 KNOWN = [wire for name, (_, wire) in MESSAGES.items() if name not in ("opaque", "signed call")]

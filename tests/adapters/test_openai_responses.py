@@ -40,6 +40,10 @@ SCHEMA = {"type": "object", "title": "Person", "properties": {"name": {"type": "
 ORDER = {"orphan_result", "unanswered_call", "duplicate_id", "absent_content"}
 
 
+class Shouting(UserMessage):
+    pass
+
+
 def own(**fields: Any) -> dict[str, Any]:
     return {FORMAT: fields}
 
@@ -171,6 +175,20 @@ MESSAGES: dict[str, tuple[list[Message], list[dict[str, Any]]]] = {
         [UserMessage([Opaque(FORMAT, item)]) for item in CLIENT_ITEMS],
         list(CLIENT_ITEMS),
     ),
+    "an answer that broke off": (
+        [Q, AssistantMessage("x", id="m", metadata=own(status="incomplete"))],
+        [Q_ITEM, said("x", id="m", status="incomplete")],
+    ),
+    "files of unknown types": (
+        [UserMessage([
+            Media(url="https://h/a", mime_type="application/*"),
+            Media(file_id="f", name="a.png", mime_type="application/*"),
+        ])],
+        [{"role": "user", "content": [
+            {"type": "input_file", "file_url": "https://h/a"},
+            {"type": "input_file", "file_id": "f", "filename": "a.png"},
+        ]}],
+    ),
     "neighbours": (
         [AssistantMessage("a"), AssistantMessage("b")],
         [{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}],
@@ -195,14 +213,15 @@ def test_the_first_text_of_the_system_is_the_instructions() -> None:
     assert openai_responses.from_request(body) == prompt
 
 
-def test_the_vendor_may_have_what_comes_before() -> None:
-    options = ChatOptions(extra={"previous_response_id": "r"})
+@pytest.mark.parametrize("setting", ["previous_response_id", "conversation", "prompt"])
+def test_the_vendor_may_have_what_comes_before(setting: str) -> None:
+    options = ChatOptions(extra={setting: "r"})
     prompt = Prompt([ToolResponseMessage(ToolResponse("c1", "weather", content="3"))], options)
 
     item = RESULT_ITEM | {"output": "3", "name": "weather"}
     body = openai_responses.to_request(prompt, strict=True).body
-    assert body == {"previous_response_id": "r", "input": [item]}
-    assert openai_responses.to_request(Prompt([], options), strict=True).body == {"previous_response_id": "r"}
+    assert body == {setting: "r", "input": [item]}
+    assert openai_responses.to_request(Prompt([], options), strict=True).body == {setting: "r"}
 
 
 OPTIONS: dict[str, tuple[ChatOptions, dict[str, Any]]] = {
@@ -230,6 +249,10 @@ OPTIONS: dict[str, tuple[ChatOptions, dict[str, Any]]] = {
     ),
     "no tools": (ChatOptions(tools=()), {"tools": []}),
     "a tool": (ChatOptions(tool_choice="f"), {"tool_choice": {"type": "function", "name": "f"}}),
+    "schema, said otherwise": (
+        ChatOptions(output_schema=SCHEMA, extra={"text": {"format": {"name": "r", "strict": None}}}),
+        {"text": {"format": {"type": "json_schema", "name": "r", "schema": SCHEMA}}},
+    ),
     "schema": (
         ChatOptions(output_schema=SCHEMA, extra={"text": {"verbosity": "low"}}),
         {
@@ -327,6 +350,37 @@ LOSSES: dict[str, tuple[list[Message], list[tuple[str, str]]]] = {
         ],
         [("messages[3]", "spelling"), ("messages[3].responses[0].content", "spelling")],
     ),
+    "name of an answer": ([Q, AssistantMessage("x", name="n")], [("messages[1].name", "name")]),
+    "name of a system message": ([Q, SystemMessage("x", name="n")], [("messages[1].name", "name")]),
+    "metadata of an answer without text": (
+        [Q, AssistantMessage(tool_calls=[CALL], metadata={"k": 1}), RESULT],
+        [("messages[1].metadata.k", "metadata")],
+    ),
+    "name and metadata of results": (
+        [Q, AssistantMessage(tool_calls=[CALL]), RESULT.mutate(name="n", metadata={"k": 1})],
+        [("messages[2].name", "name"), ("messages[2].metadata.k", "metadata")],
+    ),
+    "metadata of items": (
+        [UserMessage([Opaque(FORMAT, CLIENT_ITEMS[0], metadata={"k": 1})], metadata={"j": 1})],
+        [("messages[0].content[0].metadata.k", "metadata"), ("messages[0].metadata.j", "metadata")],
+    ),
+    "metadata of opaque parts": (
+        [UserMessage([Opaque(FORMAT, {"type": "input_new"}, metadata={"k": 1})])],
+        [("messages[0].content[0].metadata.k", "metadata")],
+    ),
+    "opaque system text": (
+        [Q, SystemMessage([Opaque(FORMAT, {"type": "input_text", "text": "x"})])],
+        [("messages[1]", "spelling")],
+    ),
+    "image type, id": (
+        [UserMessage([Media(url="https://h/x", mime_type="image/png"), PNG.mutate(id="i")])],
+        [("messages[0].content[0].mime_type", "mime_type"), ("messages[0].content[1].id", "id")],
+    ),
+    "sound behind an item": (
+        [UserMessage([Opaque(FORMAT, CLIENT_ITEMS[0]), "x", Media(b"x", "audio/wav")])],
+        [("messages[0].content[2]", "audio")],
+    ),
+    "own class": ([Shouting("HI")], [("messages[0]", "class")]),
     "orphan result": ([Q, ToolResponseMessage(ToolResponse("c1"))], [("messages[1]", "orphan_result")]),
     "unanswered call": ([Q, AssistantMessage(tool_calls=[CALL]), Q], [("messages[1]", "unanswered_call")]),
     "no content": ([Q, AssistantMessage()], [("messages[1]", "spelling"), ("messages[1]", "absent_content")]),
@@ -342,6 +396,20 @@ def test_losses_name_place_and_thing(messages: list[Message], expected: list[tup
     with pytest.raises(UnsupportedContentError) as caught:
         openai_responses.to_request(Prompt(messages), strict=True)
     assert (caught.value.format, caught.value.path, caught.value.feature) == (FORMAT, *expected[0])
+
+
+def test_what_goes_out_in_spite_of_losses() -> None:
+    item = CLIENT_ITEMS[0]
+    invalid = AssistantMessage(invalid_tool_calls=[InvalidToolCall(None, "f", arguments='{"a')])
+    messages = [UserMessage(["x", Opaque(FORMAT, item), Media(b"x", "audio/wav"), "y"]), Q, invalid]
+
+    assert openai_responses.to_request(Prompt(messages)).body["input"] == [
+        {"role": "user", "content": "x"},
+        item,
+        {"role": "user", "content": "y"},
+        Q_ITEM,
+        {"type": "function_call", "call_id": "call_2_0", "name": "f", "arguments": '{"a'},
+    ]
 
 
 OTHER_OPTIONS: dict[str, tuple[ChatOptions, list[tuple[str, str]]]] = {
@@ -374,6 +442,10 @@ def test_losses_of_options(options: ChatOptions, expected: list[tuple[str, str]]
         (Prompt([]), "messages: the prompt has no messages"),
         (Prompt(AssistantMessage()), "holds nothing that can be sent"),
         (Prompt("x", options=ChatOptions(extra={"input": []})), "options.extra: input stands in the prompt"),
+        (
+            Prompt("x", options=ChatOptions(extra={"instructions": ""})),
+            "options.extra: instructions stand in the prompt",
+        ),
         (Prompt("x", options=ChatOptions(extra={"a": [b"x"]})), r"options.extra.a\[0\]: bytes cannot stand"),
     ],
 )
@@ -431,6 +503,43 @@ def test_the_types_of_the_sdk_accept_the_bodies(body: dict[str, Any]) -> None:
 
 WRITTEN: dict[str, tuple[dict[str, Any], list[Message]]] = {
     "a text": ({"input": "Hi"}, [UserMessage("Hi")]),
+    "all in full": (
+        {
+            "input": [
+                {"type": "message", "role": "user", "content": "q"},
+                CALL_ITEM,
+                RESULT_ITEM,
+                {"role": "user", "content": "q"},
+                said(output("x") | {"logprobs": []}, {"type": "input_text", "text": "y"}, id="m"),
+                {"role": "system", "content": "S"},
+            ]
+        },
+        [Q, AssistantMessage(tool_calls=[CALL]), RESULT, Q, AssistantMessage(["x", "y"], id="m"), SystemMessage("S")],
+    ),
+    "an answer behind results": (
+        {"input": [CALL_ITEM, RESULT_ITEM, thoughts(id="r"), CALL_ITEM, {"role": "system", "content": "S"}]},
+        [
+            AssistantMessage(tool_calls=[CALL]),
+            RESULT,
+            AssistantMessage([Reasoning(metadata=own(id="r"))], tool_calls=[CALL]),
+            SystemMessage("S"),
+        ],
+    ),
+    "results before the user and the system": (
+        {"input": [CALL_ITEM, RESULT_ITEM, {"role": "system", "content": "S"}, CALL_ITEM, RESULT_ITEM, Q_ITEM]},
+        [AssistantMessage(tool_calls=[CALL]), RESULT, SystemMessage("S"), AssistantMessage(tool_calls=[CALL]), RESULT, Q],
+    ),
+    "a file without its type": (
+        {"input": [{"role": "user", "content": [{"type": "input_file", "file_data": "JVBERi0=", "filename": "a.pdf"}]}]},
+        [UserMessage([Media(b"%PDF-", name="a.pdf")])],
+    ),
+    **{
+        f"an item of the program: {kind}": ({"input": [{"type": kind}]}, [UserMessage([Opaque(FORMAT, {"type": kind})])])
+        for kind in (
+            "additional_tools", "apply_patch_call_output", "compaction_trigger", "computer_call_output",
+            "custom_tool_call_output", "local_shell_call_output", "mcp_approval_response", "shell_call_output",
+        )
+    },
     "parts of tomorrow": (
         {"input": [{"role": "user", "content": [{"type": "new"}, {"type": "input_new"}]}, said({"type": "new"}, id="m")]},
         [
@@ -488,6 +597,8 @@ def test_bodies_written_by_hand(body: dict[str, Any], messages: list[Message]) -
             r"content\[0\]: image_url must be a str",
         ),
         ({"input": [{"type": "input_text", "text": "x"}]}, r"input\[0\]: a part of the type 'input_text' must stand"),
+        ({"input": [{"type": "output_text", "text": "x"}]}, r"input\[0\]: a part of the type 'output_text' must stand"),
+        ({"input": [{"role": "assistant", "content": "x", "id": 5}]}, r"input\[0\]: id must be a str"),
         ({"input": [{"type": "function_call", "call_id": "a"}]}, r"input\[0\]: name must be a str"),
         ({"input": [CALL_ITEM | {"arguments": {}}]}, "arguments must be a str"),
         ({"input": [{"type": "reasoning", "summary": "x"}]}, r"input\[0\]: summary must be a list"),

@@ -237,8 +237,6 @@ def _inner(part: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     inner = part[key]
     if not isinstance(inner, _MAPPINGS):
         raise AdapterError(f"{key} must be a mapping, not {shown(inner)}")
-    if inner.get("id") is not None:
-        _text(inner, "id")
     return inner
 
 

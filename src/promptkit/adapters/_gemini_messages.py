@@ -141,14 +141,16 @@ class MessageWriter:
         if message.metadata:
             add_own(body, message.metadata, FORMAT, path, self.losses)
 
-    def _own(self, body: Body, metadata: Mapping[str, Any], path: str) -> Body:
-        """Write the vendor's own fields of a part."""
+    def _own(self, body: Body, metadata: Mapping[str, Any], path: str, *, named: bool = False) -> Body:
+        """Write the vendor's own fields of a part, and say where they take the place of ours."""
         own = metadata.get(FORMAT)
         if isinstance(own, Mapping):
             data = next(iter(body))
-            taken = (DATA | {"thought"} if data == "text" else DATA) & own.keys() - body.keys()
+            thought = data == "text" and isinstance(own.get("thought"), bool)
+            taken = (DATA | {"thought"} if thought else DATA) & own.keys() - body.keys()
             if isinstance(own.get(data), Mapping):
-                taken |= FIELDS & own[data].keys() - body[data].keys()
+                ours = FIELDS.get(data, frozenset()) | ({"displayName"} if named else frozenset())
+                taken |= ours & own[data].keys() - body[data].keys()
             if taken:
                 why = f"what stands there under {min(taken)!r} reads back as a field of ours"
                 self.lose(f"{path}.metadata.{FORMAT}", "spelling", why)
@@ -288,7 +290,7 @@ class MessageWriter:
             return None
         else:
             body = write_medium(part, path, self.losses, named=place is ToolResponse)
-        return None if body is None else self._own(body, part.metadata, path)
+        return None if body is None else self._own(body, part.metadata, path, named=place is ToolResponse)
 
     def _opaque(self, part: Opaque, path: str, place: type) -> Body | None:
         if part.vendor != FORMAT:

@@ -61,8 +61,12 @@ DATA = frozenset(
 )  # fmt: skip
 """The fields of a part of which it has one; all others say something of it."""
 
-FIELDS = frozenset(("id", "name", "args", "response", "parts", "mimeType", "data", "fileUri"))
-"""The fields of the data of a part that fields of ours stand for."""
+FIELDS: Mapping[str, frozenset[str]] = {
+    "functionCall": frozenset(("id",)),
+    "functionResponse": frozenset(("id", "parts")),
+    "fileData": frozenset(("mimeType",)),
+}
+"""The fields of the data of a part that may be absent, and that fields of ours stand for."""
 
 _IMAGES = frozenset(("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"))
 _DOCUMENTS = frozenset(("application/pdf", JSON_TYPE, "application/rtf", "application/x-javascript", "application/xml"))

@@ -36,7 +36,7 @@ _REFUSAL = frozenset(("type", "refusal"))
 _IMAGE = frozenset(("type", "image_url", "file_id"))
 _FILE = frozenset(("type", "file_data", "file_id", "file_url", "filename"))
 _CALL = frozenset(("type", "call_id", "name", "arguments"))
-_THOUGHT = frozenset(("type", "summary", "content"))
+_THOUGHT = frozenset(("type", "summary"))
 _MESSAGE = frozenset(("type", "role", "content"))
 
 
@@ -188,8 +188,6 @@ def read_thought(item: Mapping[str, Any]) -> Reasoning:
     summary, content = item.get("summary"), item.get("content")
     own = {key: value for key, value in item.items() if key not in _THOUGHT and value is not None}
     text = thoughts_of(summary, content)
-    if content is not None:
-        own["content"] = content
     one = [{"type": "summary_text", "text": text}] if text else []
     if not own or (summary or []) != ([] if content is not None else one):
         own["summary"] = summary or []
