@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from promptkit.adapters import anthropic, gemini, openai, openai_responses
+
 Body = dict[str, Any]
+
+FORMATS: Mapping[str, Any] = {
+    "openai": openai,
+    "openai_responses": openai_responses,
+    "anthropic": anthropic,
+    "gemini": gemini,
+}
 
 PNG = "iVBORw0KGgo="
 SCHEMA = {"type": "object", "title": "Report", "properties": {"t": {"type": "number"}}, "required": ["t"]}

@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from promptkit.adapters import anthropic, gemini, openai, openai_responses
 from tests.adapters.judges import JUDGES
 from tests.adapters.mutants import mutants
-from tests.adapters.rich_bodies import RICH, TOMORROW
+from tests.adapters.rich_bodies import FORMATS, RICH, TOMORROW
 
-FORMATS = {"openai": openai, "openai_responses": openai_responses, "anthropic": anthropic, "gemini": gemini}
 LATE: dict[str, Any] = {"anthropic": {"late_system": "keep"}}
 
 Check = Callable[[], object]
@@ -24,7 +22,7 @@ Check = Callable[[], object]
 
 def goes_round(format: str, body: dict[str, Any]) -> None:
     """Read a body and write it again: the same, settings in the same order, and nothing is lost."""
-    adapter: Any = FORMATS[format]
+    adapter = FORMATS[format]
     written = adapter.to_request(adapter.from_request(body), strict=True, **LATE.get(format, {})).body
     assert [*written.items()] == [*body.items()]
 
