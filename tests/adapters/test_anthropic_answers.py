@@ -16,11 +16,10 @@ from pydantic import TypeAdapter
 from promptkit.adapters import anthropic
 from promptkit.content import Media, Opaque, Reasoning, Text
 from promptkit.errors import AdapterError, ContextLengthError, ModelError, ResponseFormatError, TransportError
-from promptkit.messages import AssistantMessage, SystemMessage, ToolCall, ToolResponse, ToolResponseMessage, UserMessage
-from promptkit.options import ChatOptions
+from promptkit.messages import AssistantMessage, ToolCall, ToolResponse, ToolResponseMessage, UserMessage
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse, Usage
-from tests.oracles import rows
+from tests.adapters.bug_reports import CASES, STREAMS, check_stream, prompt_of, thought_metadata
 
 USAGE = {
     "input_tokens": 10,
@@ -437,43 +436,7 @@ def _events(chunks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _check_stream(case: dict[str, Any]) -> None:
     response = ChatResponse.from_chunks(anthropic.to_chunks(_events(case["input"]["chunks"])))
-    output = response.results[0].output
-    calls = [{"id": call.id, "name": call.name, "args": dict(call.parsed_arguments)} for call in output.tool_calls]
-    thoughts = [part for part in output.content or () if isinstance(part, Reasoning)]
-    usage = response.usage
-    found: dict[str, Any] = {
-        "calls": calls,
-        "invalid": len(output.invalid_tool_calls),
-        "text": response.text,
-        "finish": response.results[0].finish_reason,
-        "model": response.model,
-        "reasoning": "".join(part.text for part in thoughts),
-        "signature": next((part.metadata.get("signature") for part in thoughts), None),
-        "usage": {
-            "input": usage.prompt_tokens,
-            "output": usage.completion_tokens,
-            "total": usage.total_tokens,
-            "cache_read": usage.cache_read_tokens,
-            "cache_write": usage.cache_write_tokens,
-        },
-    }
-    expected = case["expect"]
-    if "usage" in expected:
-        found["usage"] = {key: value for key, value in found["usage"].items() if key in expected["usage"]}
-    assert {key: found[key] for key in expected} == expected
-
-
-def _prompt(case: dict[str, Any]) -> Prompt:
-    makers: dict[str, Callable[[dict[str, Any]], Any]] = {
-        "system": lambda row: SystemMessage(row["text"]),
-        "user": lambda row: UserMessage(row["text"]),
-        "assistant": lambda row: AssistantMessage(
-            row["text"],
-            tool_calls=[ToolCall(call["id"], call["name"], arguments=call["args"]) for call in row.get("calls", ())],
-        ),
-        "tool": lambda row: ToolResponseMessage(ToolResponse(row["for"], content=row["text"])),
-    }
-    return Prompt([makers[row["role"]](row) for row in case["input"]["messages"]], ChatOptions(max_tokens=9))
+    check_stream(case, response, lambda message: thought_metadata(message).get("signature"))
 
 
 def _check_image_by_url(case: dict[str, Any]) -> None:
@@ -496,16 +459,16 @@ def _check_sniffing(case: dict[str, Any]) -> None:
 
 
 def _check_late_system(case: dict[str, Any]) -> None:
-    request = anthropic.to_request(_prompt(case))
+    request = anthropic.to_request(prompt_of(case))
     assert [block["text"] for block in request.body["system"]] == ["A", "B"]
     with pytest.raises(AdapterError, match=r"messages\[3\]: the system text is a parameter"):
         request.require("anthropic")
-    kept = anthropic.to_request(_prompt(case), late_system="keep", strict=True).body["messages"]
+    kept = anthropic.to_request(prompt_of(case), late_system="keep", strict=True).body["messages"]
     assert [message["role"] for message in kept] == ["user", "assistant", "system", "user"]
 
 
 def _check_blocks(case: dict[str, Any]) -> None:
-    messages = anthropic.to_request(_prompt(case)).body["messages"]
+    messages = anthropic.to_request(prompt_of(case)).body["messages"]
     expected = case["expect"]
     roles = [message["role"] for message in messages]
     assert roles == expected.get("roles", ["user", "assistant", "user"])
@@ -515,16 +478,11 @@ def _check_blocks(case: dict[str, Any]) -> None:
 
 def _check_system_only(case: dict[str, Any]) -> None:
     with pytest.raises(AdapterError, match="has system text only"):
-        anthropic.to_request(_prompt(case))
+        anthropic.to_request(prompt_of(case))
 
 
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
-    "stream/tool-calls": _check_stream,
-    "stream/usage": _check_stream,
-    "stream/reasoning": _check_stream,
-    "stream/empty": _check_stream,
-    "stream/finish": _check_stream,
-    "stream/truncated": _check_stream,
+    **dict.fromkeys(STREAMS, _check_stream),
     "B135": _check_pdf_as_image,
     "B139": _check_sniffing,
     "B140": _check_image_by_url,
@@ -535,7 +493,6 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
 }
 
 
-@pytest.mark.parametrize("case", rows("bug_reports_anthropic.jsonl"), ids=lambda case: case["id"])
-def test_bug_reports_of_others(case: dict[str, Any]) -> None:
-    check = CHECKS.get(case["id"]) or CHECKS[case["area"]]
-    check(case)
+@pytest.mark.parametrize("name", CHECKS)
+def test_bug_reports_of_others(name: str) -> None:
+    CHECKS[name](CASES[name])

@@ -23,7 +23,7 @@ from promptkit.errors import (
 from promptkit.messages import AssistantMessage, SystemMessage, ToolCall, ToolResponse, ToolResponseMessage, UserMessage
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse, Usage
-from tests.oracles import rows
+from tests.adapters.bug_reports import CASES, STREAMS, check_stream
 
 USAGE = {
     "prompt_tokens": 10,
@@ -406,30 +406,7 @@ def _event(chunk: dict[str, Any]) -> dict[str, Any]:
 def _check_stream(case: dict[str, Any]) -> None:
     events = [_event(chunk) for chunk in case["input"]["chunks"]]
     response = ChatResponse.from_chunks(openai.to_chunks([*events, "[DONE]"]))
-    output = response.results[0].output
-    calls = [{"id": call.id, "name": call.name, "args": dict(call.parsed_arguments)} for call in output.tool_calls]
-    parts = output.content if isinstance(output.content, tuple) else ()
-    usage = response.usage
-    found: dict[str, Any] = {
-        "calls": calls,
-        "invalid": len(output.invalid_tool_calls),
-        "text": response.text,
-        "finish": response.results[0].finish_reason,
-        "model": response.model,
-        "reasoning": "".join(part.text for part in parts if isinstance(part, Reasoning)),
-        "signature": output.metadata.get("signature"),
-        "usage": {
-            "input": usage.prompt_tokens,
-            "output": usage.completion_tokens,
-            "total": usage.total_tokens,
-            "cache_read": usage.cache_read_tokens,
-            "cache_write": usage.cache_write_tokens,
-        },
-    }
-    expected = case["expect"]
-    if "usage" in expected:
-        found["usage"] = {key: value for key, value in found["usage"].items() if key in expected["usage"]}
-    assert {key: found[key] for key in expected} == expected
+    check_stream(case, response, lambda message: message.metadata.get("signature"))
 
 
 def _check_pdf_as_image(case: dict[str, Any]) -> None:
@@ -489,12 +466,7 @@ def _check_empty_content(case: dict[str, Any]) -> None:
 
 
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
-    "stream/tool-calls": _check_stream,
-    "stream/usage": _check_stream,
-    "stream/reasoning": _check_stream,
-    "stream/empty": _check_stream,
-    "stream/finish": _check_stream,
-    "stream/truncated": _check_stream,
+    **dict.fromkeys(STREAMS, _check_stream),
     "B135": _check_pdf_as_image,
     "B137": _check_file_by_url,
     "B139": _check_sniffing,
@@ -505,7 +477,6 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
 }
 
 
-@pytest.mark.parametrize("case", rows("bug_reports_openai.jsonl"), ids=lambda case: case["id"])
-def test_bug_reports_of_others(case: dict[str, Any]) -> None:
-    check = CHECKS.get(case["id"]) or CHECKS[case["area"]]
-    check(case)
+@pytest.mark.parametrize("name", CHECKS)
+def test_bug_reports_of_others(name: str) -> None:
+    CHECKS[name](CASES[name])

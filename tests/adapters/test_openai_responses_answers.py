@@ -15,8 +15,8 @@ from promptkit.errors import ContextLengthError, ModelError, ResponseFormatError
 from promptkit.messages import AssistantMessage, ToolCall, ToolResponse, ToolResponseMessage, UserMessage
 from promptkit.prompt import Prompt
 from promptkit.response import ChatResponse, Usage
+from tests.adapters.bug_reports import STREAMS, check_stream, thought_metadata
 from tests.adapters.responses_bodies import CITATION, ITEMS
-from tests.oracles import rows
 
 FORMAT = "openai_responses"
 USAGE = {
@@ -350,34 +350,7 @@ def _events(chunks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     yield end(model=model, **last)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [case for case in rows("bug_reports_openai.jsonl") if case["area"].startswith("stream/")],
-    ids=lambda case: case["id"],
-)
+@pytest.mark.parametrize("case", STREAMS.values(), ids=STREAMS)
 def test_bug_reports_of_others(case: dict[str, Any]) -> None:
     response = ChatResponse.from_chunks(openai_responses.to_chunks(_events(case["input"]["chunks"])))
-    said = response.results[0].output
-    usage = response.usage
-    thoughts = [part for part in said.content or () if isinstance(part, Reasoning)]
-    signatures = [part.metadata.get(FORMAT, {}).get("encrypted_content") for part in thoughts]
-    found: dict[str, Any] = {
-        "calls": [{"id": one.id, "name": one.name, "args": dict(one.parsed_arguments)} for one in said.tool_calls],
-        "invalid": len(said.invalid_tool_calls),
-        "text": response.text,
-        "finish": response.results[0].finish_reason,
-        "model": response.model,
-        "reasoning": "".join(part.text for part in thoughts),
-        "signature": next(iter(signatures), None),
-        "usage": {
-            "input": usage.prompt_tokens,
-            "output": usage.completion_tokens,
-            "total": usage.total_tokens,
-            "cache_read": usage.cache_read_tokens,
-            "cache_write": usage.cache_write_tokens,
-        },
-    }
-    expected = case["expect"]
-    if "usage" in expected:
-        found["usage"] = {key: value for key, value in found["usage"].items() if key in expected["usage"]}
-    assert {key: found[key] for key in expected} == expected
+    check_stream(case, response, lambda message: thought_metadata(message).get(FORMAT, {}).get("encrypted_content"))
