@@ -6,8 +6,9 @@ from collections.abc import Generator, Iterable, Mapping
 from typing import Any
 
 from promptkit import _json
-from promptkit.adapters._anthropic_body import own_of, read_block
-from promptkit.adapters._anthropic_tables import INVALID
+from promptkit.adapters._anthropic_body import read_block
+from promptkit.adapters._anthropic_tables import FORMAT, INVALID
+from promptkit.adapters._reading import MAPPINGS, own_of
 from promptkit.adapters.base import damaged, read_events, text_of
 from promptkit.content import Part, Reasoning, Text
 from promptkit.errors import AdapterError, ContextLengthError, ModelError, ResponseFormatError, TransportError
@@ -108,7 +109,7 @@ class ChunkReader:
                 if type(text) is str and text and event.get("error") is None:
                     self._spoken = True
                     return [ChatChunk(text, block=block.number)]
-        if not isinstance(event, _MAPPINGS):
+        if not isinstance(event, MAPPINGS):
             if event == "[DONE]":
                 self._done = True
                 return []
@@ -176,7 +177,7 @@ class ChunkReader:
         path = f"content[{index}]"
         if block.kind == "tool_use":
             self._called = True
-            own = own_of(body, _CALL_KEYS)
+            own = own_of(FORMAT, body, _CALL_KEYS)
             piece = ToolCallChunk(
                 block.number, text_of(body, "id", path), name=text_of(body, "name", path), metadata=own
             )
@@ -198,7 +199,7 @@ class ChunkReader:
         delta = event.get("delta")
         index = _index(event, max(self._last, 0))
         path = f"content[{index}]"
-        if not isinstance(delta, _MAPPINGS):
+        if not isinstance(delta, MAPPINGS):
             damaged(f"{path}.delta", "a mapping", delta)
         kind = delta.get("type")
         block = self._blocks.get(index)
@@ -248,10 +249,10 @@ class ChunkReader:
                 damaged("input of a tool_use block", "a mapping", given)
             return [ChatChunk(tool_calls=[ToolCallChunk(block.number, arguments=_json.dumps(given or {}))])]
         if kind == "text":
-            metadata = own_of(body, frozenset(("type", "text")))
+            metadata = own_of(FORMAT, body, frozenset(("type", "text")))
             part: Part = Text("", metadata=metadata)
         elif kind == "thinking":
-            metadata = own_of(body, frozenset(("type", "thinking", "signature")))
+            metadata = own_of(FORMAT, body, frozenset(("type", "thinking", "signature")))
             if signature := text_of(body, "signature", "thinking"):
                 metadata["signature"] = signature
             part = Reasoning(metadata=metadata)
@@ -290,7 +291,6 @@ class ChunkReader:
             raise ResponseFormatError("the answer ended for 'tool_use' but has no calls")
 
 
-_MAPPINGS = (dict, Mapping)  # the exact class first: asking an ABC costs ten times as much
 _ANSWER_KEYS = ("stop_reason", "stop_sequence", "stop_details", "container")
 _MESSAGE_KEYS = frozenset(("id", "model", "type", "role", "content", "usage", *_ANSWER_KEYS))
 _CALL_KEYS = frozenset(("type", "id", "name", "input"))
@@ -328,7 +328,7 @@ def _index(event: Mapping[str, Any], missing: int) -> int:
 
 def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = value.get(key)
-    if not isinstance(found, _MAPPINGS):
+    if not isinstance(found, MAPPINGS):
         damaged(key, "a mapping", found)
     return found
 

@@ -9,6 +9,7 @@ from promptkit import _json
 from promptkit._frozen import shown
 from promptkit.adapters._anthropic_media import read_medium
 from promptkit.adapters._anthropic_tables import CHOICES, FORMAT, OPTION_KEYS
+from promptkit.adapters._reading import MAPPINGS, leave, own_of, split_tools, text_at
 from promptkit.content import Content, Opaque, Part, Reasoning, Text
 from promptkit.errors import AdapterError, PromptError
 from promptkit.messages import (
@@ -23,11 +24,9 @@ from promptkit.messages import (
 from promptkit.options import NO_OPTIONS, ChatOptions, ToolDefinition
 from promptkit.prompt import Prompt
 
-__all__ = ["from_request", "own_of", "read_block", "read_options"]
+__all__ = ["from_request", "read_block", "read_options"]
 
 T = TypeVar("T")
-
-_MAPPINGS = (dict, Mapping)  # the exact class first: asking an ABC costs ten times as much
 
 
 def from_request(body: Mapping[str, Any]) -> Prompt:
@@ -94,10 +93,10 @@ class _Reader:
 
     def message(self, message: Mapping[str, Any]) -> None:
         """Read one message into the list."""
-        if not isinstance(message, _MAPPINGS):
+        if not isinstance(message, MAPPINGS):
             raise AdapterError(f"a message must be a mapping, not {shown(message)}")
         role, content = message.get("role"), message.get("content")
-        own = own_of(message, _SPOKEN) if len(message) > 2 else {}
+        own = own_of(FORMAT, message, _SPOKEN) if len(message) > 2 else {}
         if role == "user":
             self.user(content, own)
             return
@@ -139,7 +138,7 @@ class _Reader:
         failed = block.get("is_error")
         if len(block) == 3 and "content" in block:
             return ToolResponse(call_id, name, content=content)
-        own = own_of(block, _RESULT if isinstance(failed, bool) else _RESULT - {"is_error"})
+        own = own_of(FORMAT, block, _RESULT if isinstance(failed, bool) else _RESULT - {"is_error"})
         return ToolResponse(
             call_id, name, content=content, status="error" if failed is True else "success", metadata=own
         )
@@ -172,14 +171,8 @@ _CALL = frozenset(("type", "id", "name", "input"))
 _NOTHING = Text("")
 
 
-def own_of(value: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """Give the fields that no field of ours stands for, as the metadata that holds them."""
-    own = {key: item for key, item in value.items() if key not in known and item is not None}
-    return {FORMAT: own} if own else {}
-
-
 def _kind(block: Any) -> Any:
-    if not isinstance(block, _MAPPINGS):
+    if not isinstance(block, MAPPINGS):
         raise AdapterError(f"a block must be a mapping, not {shown(block)}")
     return block.get("type")
 
@@ -206,26 +199,23 @@ def _said_or_call(block: Any) -> Part | ToolCall:
     return _call(block) if _kind(block) == "tool_use" else read_block(block)
 
 
-def _text(block: Mapping[str, Any], key: str) -> str:
-    text = block.get(key)
-    if not isinstance(text, str):
-        raise AdapterError(f"{key} must be a str, not {shown(text)}")
-    return text
-
-
 def _read_text(block: Mapping[str, Any]) -> Part:
-    return Text(_text(block, "text"), metadata=own_of(block, frozenset(("type", "text"))) if len(block) > 2 else {})
+    return Text(
+        text_at(block, "text"), metadata=own_of(FORMAT, block, frozenset(("type", "text"))) if len(block) > 2 else {}
+    )
 
 
 def _read_thinking(block: Mapping[str, Any]) -> Part:
     if not isinstance(block.get("signature"), str):
         return Opaque(FORMAT, block)
-    metadata = {"signature": block["signature"], **own_of(block, frozenset(("type", "thinking", "signature")))}
-    return Reasoning(_text(block, "thinking"), metadata=metadata)
+    metadata = {"signature": block["signature"], **own_of(FORMAT, block, frozenset(("type", "thinking", "signature")))}
+    return Reasoning(text_at(block, "thinking"), metadata=metadata)
 
 
 def _read_redacted(block: Mapping[str, Any]) -> Part:
-    return Reasoning(metadata={"redacted": _text(block, "data"), **own_of(block, frozenset(("type", "data")))})
+    return Reasoning(
+        metadata={"redacted": text_at(block, "data"), **own_of(FORMAT, block, frozenset(("type", "data")))}
+    )
 
 
 def _read_medium(block: Mapping[str, Any]) -> Part:
@@ -258,17 +248,21 @@ def read_block(block: Any) -> Part:
 
 def _call(block: Mapping[str, Any]) -> ToolCall:
     given = block.get("input")
-    if not isinstance(given, _MAPPINGS):
+    if not isinstance(given, MAPPINGS):
         raise AdapterError(f"input must be a mapping, not {shown(given)}")
     if type(given) is not dict:
-        return ToolCall(_text(block, "id"), _text(block, "name"), arguments=given, metadata=own_of(block, _CALL))
+        return ToolCall(
+            text_at(block, "id"), text_at(block, "name"), arguments=given, metadata=own_of(FORMAT, block, _CALL)
+        )
     try:
         arguments = _json.dumps(given)
     except (TypeError, ValueError) as error:
         raise AdapterError(f"input is no JSON: {error}") from None
     if len(block) == 4:
-        return ToolCall(_text(block, "id"), _text(block, "name"), arguments=arguments)
-    return ToolCall(_text(block, "id"), _text(block, "name"), arguments=arguments, metadata=own_of(block, _CALL))
+        return ToolCall(text_at(block, "id"), text_at(block, "name"), arguments=arguments)
+    return ToolCall(
+        text_at(block, "id"), text_at(block, "name"), arguments=arguments, metadata=own_of(FORMAT, block, _CALL)
+    )
 
 
 def read_options(body: Mapping[str, Any]) -> ChatOptions:
@@ -280,39 +274,19 @@ def read_options(body: Mapping[str, Any]) -> ChatOptions:
     extra = {key: value for key, value in body.items() if value is not None}
     fields: dict[str, Any] = {key: extra.pop(key) for key in OPTION_KEYS if key in extra}
     with _place("options"):
-        _read_tools(extra, fields)
+        tools = split_tools(extra, lambda kind: kind in (None, "custom"), _tool)
+        if tools is not None and (tools or "tools" not in extra):
+            fields["tools"] = tools
         _read_tool_choice(extra, fields)
         _read_format(extra, fields)
         return ChatOptions(**fields, extra=extra)
 
 
-def _read_tools(extra: dict[str, Any], fields: dict[str, Any]) -> None:
-    """Take the tools with a schema of their own out of ``tools``; the vendor's tools stay in ``extra``."""
-    entries = extra.get("tools")
-    if not isinstance(entries, list | tuple):
-        return
-    tools: list[ToolDefinition] = []
-    others = []
-    for index, entry in enumerate(entries):
-        with _place(f"tools[{index}]"):
-            if not isinstance(entry, Mapping):
-                raise AdapterError(f"must be a mapping, not {shown(entry)}")
-            if entry.get("type") in (None, "custom"):
-                tools.append(_tool(entry))
-            else:
-                others.append(entry)
-    del extra["tools"]
-    if tools or not others:
-        fields["tools"] = tools
-    if others:
-        extra["tools"] = others
-
-
 def _tool(entry: Mapping[str, Any]) -> ToolDefinition:
     schema = entry.get("input_schema")
     given = {} if schema is None else {"input_schema": schema}
-    metadata = own_of(entry, frozenset(("name", "description", "input_schema")))
-    return ToolDefinition(_text(entry, "name"), entry.get("description") or "", metadata=metadata, **given)
+    metadata = own_of(FORMAT, entry, frozenset(("name", "description", "input_schema")))
+    return ToolDefinition(text_at(entry, "name"), entry.get("description") or "", metadata=metadata, **given)
 
 
 def _read_tool_choice(extra: dict[str, Any], fields: dict[str, Any]) -> None:
@@ -329,7 +303,7 @@ def _read_tool_choice(extra: dict[str, Any], fields: dict[str, Any]) -> None:
         fields["tool_choice"] = name
         known = {"type", "name"}
     if "tool_choice" in fields:
-        _leave(extra, "tool_choice", {key: item for key, item in choice.items() if key not in known})
+        leave(extra, "tool_choice", {key: item for key, item in choice.items() if key not in known})
 
 
 def _read_format(extra: dict[str, Any], fields: dict[str, Any]) -> None:
@@ -339,12 +313,4 @@ def _read_format(extra: dict[str, Any], fields: dict[str, Any]) -> None:
         schema = form.get("schema")
         if isinstance(schema, Mapping) and form.keys() == {"type", "schema"}:
             fields["output_schema"] = schema
-            _leave(extra, "output_config", {key: item for key, item in config.items() if key != "format"})
-
-
-def _leave(extra: dict[str, Any], key: str, rest: dict[str, Any]) -> None:
-    rest = {name: item for name, item in rest.items() if item is not None}
-    if rest:
-        extra[key] = rest
-    else:
-        del extra[key]
+            leave(extra, "output_config", {key: item for key, item in config.items() if key != "format"})

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from promptkit.adapters._anthropic_tables import FORMAT, IMAGE_TYPES
+from promptkit.adapters._reading import type_of_url
 from promptkit.content import Media
-from promptkit.errors import PromptError
 
 __all__ = ["read_medium", "write_medium"]
 
@@ -17,17 +17,6 @@ _KNOWN = {
     "url": {"type", "url"},
     "file": {"type", "file_id"},
 }
-
-
-def _type_of_url(url: str, kind: str) -> str:
-    """Tell the type of a medium by URL from that URL, which is all that the format says of it."""
-    if kind == "document":
-        return "application/pdf"
-    try:
-        found = Media(url=url).mime_type or ""
-    except PromptError:
-        found = ""
-    return found if found.startswith("image/") else "image/*"
 
 
 def write_medium(part: Media) -> dict[str, Any] | str:
@@ -76,7 +65,11 @@ def read_medium(block: Mapping[str, Any]) -> tuple[Media, dict[str, Any]] | None
     elif form == "url":
         if not isinstance(source["url"], str) or source["url"][:5].lower() == "data:":
             return None
-        medium = Media(url=source["url"], name=name, mime_type=_type_of_url(source["url"], kind))
+        medium = Media(
+            url=source["url"],
+            name=name,
+            mime_type="application/pdf" if kind == "document" else type_of_url(source["url"], kind),
+        )
     elif form == "base64":
         medium = Media.from_base64(source["data"], source["media_type"], name=name)
     else:

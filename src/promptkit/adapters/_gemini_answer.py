@@ -8,8 +8,9 @@ from typing import Any
 
 from promptkit import _json
 from promptkit._frozen import EMPTY, freeze, freeze_mapping, shown
-from promptkit.adapters._gemini_body import own_around, own_of, read_part
-from promptkit.adapters._gemini_tables import PASSING_ERRORS
+from promptkit.adapters._gemini_body import own_around, read_part
+from promptkit.adapters._gemini_tables import FORMAT, PASSING_ERRORS
+from promptkit.adapters._reading import own_of
 from promptkit.adapters.base import damaged, read_events, text_of
 from promptkit.content import Reasoning, Text
 from promptkit.errors import (
@@ -212,7 +213,7 @@ class ChunkReader:
         rest: dict[str, Any] = {}
         if finish_reason := text_of(candidate, "finishReason", path):
             answer.finish_reason = rest["finish_reason"] = finish_reason
-        if own := own_of(content, _SPOKEN):
+        if own := own_of(FORMAT, content, _SPOKEN):
             rest["message_metadata"] = own
         metadata = _metadata(candidate, answer, path)
         if metadata != answer.metadata:

@@ -10,6 +10,7 @@ from promptkit._frozen import shown
 from promptkit.adapters._gemini_media import read_medium
 from promptkit.adapters._gemini_options import read_options
 from promptkit.adapters._gemini_tables import DATA, FORMAT
+from promptkit.adapters._reading import MAPPINGS, own_of, text_at
 from promptkit.content import Content, Opaque, Part, Reasoning, Text
 from promptkit.errors import AdapterError, PromptError
 from promptkit.messages import (
@@ -27,8 +28,6 @@ from promptkit.prompt import Prompt
 __all__ = ["data_of", "from_request", "own_around", "own_of", "read_part"]
 
 T = TypeVar("T")
-
-_MAPPINGS = (dict, Mapping)  # the exact class first: asking an ABC costs ten times as much
 
 
 def from_request(body: Mapping[str, Any]) -> Prompt:
@@ -67,12 +66,6 @@ def from_request(body: Mapping[str, Any]) -> Prompt:
     return Prompt(reader.messages, read_options(rest) if rest else NO_OPTIONS)
 
 
-def own_of(value: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """Give the fields that no field of ours stands for, as the metadata that holds them."""
-    own = {key: item for key, item in value.items() if key not in known and item is not None}
-    return {FORMAT: own} if own else {}
-
-
 class _Reader:
     """Read contents in order; results wait until the last of their turn is there."""
 
@@ -86,7 +79,7 @@ class _Reader:
     def system(self, content: Any) -> None:
         """Read the system instruction, which has no role; one without a part is none."""
         parts = _each(_parts(content), read_part)
-        own = own_of(content, _SPOKEN)
+        own = own_of(FORMAT, content, _SPOKEN)
         if parts or own:
             self.messages.append(SystemMessage(parts, metadata=own))
 
@@ -94,7 +87,7 @@ class _Reader:
         """Read one content into the list."""
         parts = _parts(content)
         role = content.get("role")
-        own = {} if content.keys() <= _SPOKEN else own_of(content, _SPOKEN)
+        own = {} if content.keys() <= _SPOKEN else own_of(FORMAT, content, _SPOKEN)
         said = _only_text(parts) if len(parts) == 1 and not own else None
         if role in _USERS:
             if said is None:
@@ -152,7 +145,7 @@ _NOTHING = Text("")
 
 def _parts(content: Any) -> Any:
     """Give the parts of a content; absent ones are none."""
-    if not isinstance(content, _MAPPINGS):
+    if not isinstance(content, MAPPINGS):
         raise AdapterError(f"a content must be a mapping, not {shown(content)}")
     parts = content.get("parts")
     if parts is not None and not isinstance(parts, list | tuple):
@@ -180,20 +173,13 @@ def _each(parts: Iterable[Any], read: Callable[[Any], T]) -> list[T]:
 
 def data_of(part: Any) -> str | None:
     """Name the one field of a part that is its data; ``None`` if we know none or several."""
-    if not isinstance(part, _MAPPINGS):
+    if not isinstance(part, MAPPINGS):
         raise AdapterError(f"a part must be a mapping, not {shown(part)}")
     if len(part) == 1:
         (key,) = part
         return key if key in DATA and part[key] is not None else None
     found = [key for key in part if key in DATA and part[key] is not None]
     return found[0] if len(found) == 1 else None
-
-
-def _text(value: Mapping[str, Any], key: str) -> str:
-    text = value.get(key)
-    if not isinstance(text, str):
-        raise AdapterError(f"{key} must be a str, not {shown(text)}")
-    return text
 
 
 def read_part(part: Any, *, named: bool = False) -> Part:
@@ -208,12 +194,12 @@ def read_part(part: Any, *, named: bool = False) -> Part:
     """
     kind = data_of(part)
     if kind == "text":
-        text = _text(part, "text")
+        text = text_at(part, "text")
         if len(part) == 1:
             return Text(text)
         thought = part.get("thought")
         known = _TEXT if thought is False or thought is True else _TEXT - {"thought"}
-        return (Reasoning if thought is True else Text)(text, metadata=own_of(part, known))
+        return (Reasoning if thought is True else Text)(text, metadata=own_of(FORMAT, part, known))
     if kind in ("inlineData", "fileData"):
         found = read_medium(part, kind, named=named)
         if found is not None:
@@ -235,7 +221,7 @@ def _said_or_result(part: Any) -> Part | ToolResponse:
 
 def _inner(part: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     inner = part[key]
-    if not isinstance(inner, _MAPPINGS):
+    if not isinstance(inner, MAPPINGS):
         raise AdapterError(f"{key} must be a mapping, not {shown(inner)}")
     return inner
 
@@ -252,10 +238,10 @@ def own_around(part: Mapping[str, Any], key: str, known: frozenset[str]) -> dict
 def _call(part: Mapping[str, Any]) -> ToolCall:
     inner = _inner(part, "functionCall")
     given = inner.get("args")
-    if given is not None and not isinstance(given, _MAPPINGS):
+    if given is not None and not isinstance(given, MAPPINGS):
         raise AdapterError(f"args must be a mapping, not {shown(given)}")
     arguments = _object_text(given or {}, "args")
-    name = _text(inner, "name")
+    name = text_at(inner, "name")
     if len(part) == 1 and inner.keys() <= _CALL:
         return ToolCall(inner.get("id"), name, arguments=arguments)
     return ToolCall(inner.get("id"), name, arguments=arguments, metadata=own_around(part, "functionCall", _CALL))
@@ -277,10 +263,10 @@ def _object_text(value: Mapping[str, Any], key: str) -> str:
 def _result(part: Mapping[str, Any]) -> ToolResponse:
     inner = _inner(part, "functionResponse")
     given = inner.get("response")
-    if given is not None and not isinstance(given, _MAPPINGS):
+    if given is not None and not isinstance(given, MAPPINGS):
         raise AdapterError(f"response must be a mapping, not {shown(given)}")
     name = inner.get("name")
-    name = _text(inner, "name") if name is not None else None
+    name = text_at(inner, "name") if name is not None else None
     media = inner.get("parts")
     if media is not None and not isinstance(media, list | tuple):
         raise AdapterError(f"parts must be a list, not {shown(media)}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from promptkit._frozen import freeze_mapping, shown
 from promptkit.adapters._gemini_tables import CHOICES, FORMAT, JSON_TYPE, OPTION_KEYS
+from promptkit.adapters._reading import leave, text_at
 from promptkit.errors import AdapterError, PromptError
 from promptkit.options import ChatOptions, ToolDefinition
 
@@ -52,17 +53,10 @@ def _read_config(extra: dict[str, Any], fields: dict[str, Any]) -> None:
             fields["output_schema"] = json_schema(freeze_mapping(old, "responseSchema"))
     if "output_schema" in fields:
         rest = {key: value for key, value in rest.items() if key not in _SCHEMA_KEYS}
-    _leave(extra, "generationConfig", rest)
+    leave(extra, "generationConfig", rest)
 
 
 _SCHEMA_KEYS = ("responseMimeType", "responseJsonSchema", "responseSchema")
-
-
-def _leave(extra: dict[str, Any], key: str, rest: dict[str, Any]) -> None:
-    if rest:
-        extra[key] = rest
-    else:
-        del extra[key]
 
 
 def _read_tools(extra: dict[str, Any], fields: dict[str, Any]) -> None:
@@ -98,9 +92,8 @@ def _read_tools(extra: dict[str, Any], fields: dict[str, Any]) -> None:
 def _tool(function: Any) -> ToolDefinition:
     if not isinstance(function, Mapping):
         raise AdapterError(f"must be a mapping, not {shown(function)}")
-    name, schema, old = function.get("name"), function.get("parametersJsonSchema"), function.get("parameters")
-    if not isinstance(name, str):
-        raise AdapterError(f"name must be a str, not {shown(name)}")
+    name = text_at(function, "name")
+    schema, old = function.get("parametersJsonSchema"), function.get("parameters")
     known = ["name", "description", "parametersJsonSchema"]
     if schema is None and old is not None:
         if not isinstance(old, Mapping):
@@ -131,7 +124,7 @@ def _read_tool_choice(extra: dict[str, Any], fields: dict[str, Any]) -> None:
         del rest["allowedFunctionNames"]
     if "tool_choice" in fields:
         others = {key: value for key, value in settings.items() if key != "functionCallingConfig" and value is not None}
-        _leave(extra, "toolConfig", others | ({"functionCallingConfig": rest} if rest else {}))
+        leave(extra, "toolConfig", others | ({"functionCallingConfig": rest} if rest else {}))
 
 
 def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

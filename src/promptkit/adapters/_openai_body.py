@@ -8,6 +8,7 @@ from typing import Any
 from promptkit._frozen import shown
 from promptkit.adapters._openai_media import MEDIA_READERS
 from promptkit.adapters._openai_tables import FORMAT, LEGACY, MODES, OPENAI, REASONING_KEYS, Dialect, schema_name
+from promptkit.adapters._reading import MAPPINGS, own_of, split_tools, text_at
 from promptkit.content import Media, Opaque, Part, Reasoning, Text, freeze_content
 from promptkit.errors import AdapterError, PromptError
 from promptkit.messages import (
@@ -70,7 +71,7 @@ class _Reader:
         self.calls: dict[str | None, str | None] = {}
 
     def message(self, message: Mapping[str, Any]) -> None:
-        if not isinstance(message, _MAPPINGS):
+        if not isinstance(message, MAPPINGS):
             raise AdapterError(f"a message must be a mapping, not {shown(message)}")
         role = message.get("role")
         read = _ROLES.get(role) if isinstance(role, str) else None
@@ -97,7 +98,7 @@ class _Reader:
             self.messages.append(UserMessage(message["content"]))
         else:
             self.messages.append(
-                UserMessage(_required(message), name=message.get("name"), metadata=_metadata(message, _SPOKEN))
+                UserMessage(_required(message), name=message.get("name"), metadata=own_of(FORMAT, message, _SPOKEN))
             )
 
     def assistant(self, message: Mapping[str, Any]) -> None:
@@ -111,7 +112,7 @@ class _Reader:
             self.calls = {call.id: call.name for call in calls}
             self.messages.append(AssistantMessage(None, tool_calls=calls))
             return
-        before = [Reasoning(_text(message, key)) for key in REASONING_KEYS if message.get(key) is not None]
+        before = [Reasoning(text_at(message, key)) for key in REASONING_KEYS if message.get(key) is not None]
         after = [*_refusal(message), *_audio(message), *customs]
         if before or after or calls:
             parts = freeze_content(read_content(content or ""))
@@ -119,7 +120,7 @@ class _Reader:
             content = (*before, *parts, *after) or None
         elif content is not None:
             content = read_content(content)
-        metadata = _metadata(message, _ANSWERED)
+        metadata = own_of(FORMAT, message, _ANSWERED)
         self.calls = {call.id: call.name for call in calls}
         self.calls.update((custom.payload.get("id"), _custom_name(custom)) for custom in customs)
         self.messages.append(AssistantMessage(content, tool_calls=calls, name=message.get("name"), metadata=metadata))
@@ -139,7 +140,7 @@ class _Reader:
         if call_id is None:
             raise AdapterError("a tool message must have a tool_call_id")
         name = message.get("name") or self.calls.get(call_id)
-        metadata = _metadata(message, _RESULT)
+        metadata = own_of(FORMAT, message, _RESULT)
         self.results.append(ToolResponse(call_id, name, content=content, metadata=metadata))
 
 
@@ -152,7 +153,6 @@ _ROLES: Mapping[str, Callable[[_Reader, Mapping[str, Any]], None]] = {
     "function": _Reader.result,
 }
 
-_MAPPINGS = (dict, Mapping)  # the exact class first: asking an ABC costs ten times as much
 _SPOKEN = frozenset(("role", "content", "name"))
 _RESULT = frozenset(("role", "content", "name", "tool_call_id"))
 _ANSWERED = _SPOKEN | {"tool_calls", "function_call", "refusal", "audio", *REASONING_KEYS}
@@ -163,21 +163,9 @@ def _own(value: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     return {key: item for key, item in value.items() if key not in known and item is not None}
 
 
-def _metadata(value: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    own = _own(value, known)
-    return {FORMAT: own} if own else {}
-
-
-def _text(value: Mapping[str, Any], key: str) -> str:
-    text = value.get(key)
-    if not isinstance(text, str):
-        raise AdapterError(f"{key} must be a str, not {shown(text)}")
-    return text
-
-
 def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = value.get(key)
-    if not isinstance(found, _MAPPINGS):
+    if not isinstance(found, MAPPINGS):
         raise AdapterError(f"{key} must be a mapping, not {shown(found)}")
     return found
 
@@ -214,10 +202,10 @@ def _part(part: Mapping[str, Any]) -> Part:
         raise AdapterError(f"a part must be a mapping, not {shown(part)}")
     kind = part.get("type")
     if kind == "text":
-        return Text(_text(part, "text"), metadata=_metadata(part, frozenset(("type", "text"))))
+        return Text(text_at(part, "text"), metadata=own_of(FORMAT, part, frozenset(("type", "text"))))
     if kind == "refusal":
-        own = _metadata(part, frozenset(("type", "refusal")))
-        return Text(_text(part, "refusal"), metadata={"refusal": True, **own})
+        own = own_of(FORMAT, part, frozenset(("type", "refusal")))
+        return Text(text_at(part, "refusal"), metadata={"refusal": True, **own})
     if not isinstance(kind, str) or kind not in MEDIA_READERS:
         return Opaque(FORMAT, part)
     read, known = MEDIA_READERS[kind]
@@ -233,7 +221,7 @@ def _calls(message: Mapping[str, Any]) -> tuple[list[ToolCall], list[Opaque]]:
     customs: list[Opaque] = []
     for index, call in enumerate(message.get("tool_calls") or ()):
         try:
-            if not isinstance(call, _MAPPINGS):
+            if not isinstance(call, MAPPINGS):
                 raise AdapterError(f"a call must be a mapping, not {shown(call)}")
             if call.get("type", "function") == "function":
                 calls.append(_call(call))
@@ -244,19 +232,19 @@ def _calls(message: Mapping[str, Any]) -> tuple[list[ToolCall], list[Opaque]]:
     if message.get("function_call") is not None:
         function = _mapping(message, "function_call")
         legacy = {FORMAT: LEGACY}
-        calls.append(ToolCall(None, _text(function, "name"), arguments=_arguments(function), metadata=legacy))
+        calls.append(ToolCall(None, text_at(function, "name"), arguments=_arguments(function), metadata=legacy))
     return calls, customs
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
     function = _mapping(call, "function")
     if len(call) == 3 and "id" in call and len(function) == 2:
-        return ToolCall(_text(call, "id"), _text(function, "name"), arguments=_arguments(function))
+        return ToolCall(text_at(call, "id"), text_at(function, "name"), arguments=_arguments(function))
     own = _own(call, frozenset(("id", "type", "function")))
     if inner := _own(function, frozenset(("name", "arguments"))):
         own["function"] = inner
     metadata = {FORMAT: own} if own else {}
-    return ToolCall(_text(call, "id"), _text(function, "name"), arguments=_arguments(function), metadata=metadata)
+    return ToolCall(text_at(call, "id"), text_at(function, "name"), arguments=_arguments(function), metadata=metadata)
 
 
 def _arguments(function: Mapping[str, Any]) -> Any:
@@ -271,14 +259,16 @@ def _custom_name(custom: Opaque) -> str | None:
 
 
 def _refusal(message: Mapping[str, Any]) -> list[Part]:
-    return [] if message.get("refusal") is None else [Text(_text(message, "refusal"), metadata={"refusal": True})]
+    return [] if message.get("refusal") is None else [Text(text_at(message, "refusal"), metadata={"refusal": True})]
 
 
 def _audio(message: Mapping[str, Any]) -> list[Part]:
     if message.get("audio") is None:
         return []
     audio = _mapping(message, "audio")
-    return [Media(file_id=_text(audio, "id"), mime_type="audio/*", metadata=_metadata(audio, frozenset(("id",))))]
+    return [
+        Media(file_id=text_at(audio, "id"), mime_type="audio/*", metadata=own_of(FORMAT, audio, frozenset(("id",))))
+    ]
 
 
 def read_options(body: Mapping[str, Any], dialect: Dialect) -> ChatOptions:
@@ -295,32 +285,13 @@ def read_options(body: Mapping[str, Any], dialect: Dialect) -> ChatOptions:
     if isinstance(fields.get("stop_sequences"), str):
         fields["stop_sequences"] = [fields["stop_sequences"]]
     try:
-        _read_tools(extra, fields)
+        if tools := split_tools(extra, lambda kind: kind == "function", _tool):
+            fields["tools"] = tools
         _read_tool_choice(extra, fields)
         _read_response_format(extra, fields)
         return ChatOptions(**fields, extra=extra)
     except PromptError as error:
         raise AdapterError(str(error), format=FORMAT, path="options") from None
-
-
-def _read_tools(extra: dict[str, Any], fields: dict[str, Any]) -> None:
-    """Take the functions out of ``tools``; tools of other types stay in ``extra``."""
-    entries = extra.get("tools")
-    if not isinstance(entries, list | tuple):
-        return
-    tools, others = [], []
-    for index, entry in enumerate(entries):
-        if not isinstance(entry, Mapping):
-            raise AdapterError(f"must be a mapping, not {shown(entry)}", format=FORMAT, path=f"tools[{index}]")
-        if entry.get("type") == "function":
-            tools.append(_tool(entry))
-        else:
-            others.append(entry)
-    del extra["tools"]
-    if tools:
-        fields["tools"] = tools
-    if others:
-        extra["tools"] = others
 
 
 def _tool(entry: Mapping[str, Any]) -> ToolDefinition:
@@ -331,7 +302,7 @@ def _tool(entry: Mapping[str, Any]) -> ToolDefinition:
     schema = function.get("parameters")
     given = {} if schema is None else {"input_schema": schema}
     metadata = {FORMAT: own} if own else {}
-    return ToolDefinition(_text(function, "name"), function.get("description") or "", metadata=metadata, **given)
+    return ToolDefinition(text_at(function, "name"), function.get("description") or "", metadata=metadata, **given)
 
 
 def _read_tool_choice(extra: dict[str, Any], fields: dict[str, Any]) -> None:

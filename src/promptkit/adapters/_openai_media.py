@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from promptkit.adapters._openai_tables import AUDIO_FORMATS, AUDIO_TYPES, FORMAT
+from promptkit.adapters._reading import type_of_url
 from promptkit.content import Media
 from promptkit.errors import PromptError
 
@@ -16,22 +17,13 @@ def _bare_type(mime_type: str | None) -> str | None:
     return None if mime_type is None else mime_type.partition(";")[0].strip()
 
 
-def _image_type(url: str) -> str:
-    """Tell the type of an image from its URL, which is all that the format says of it."""
-    try:
-        found = Media(url=url).mime_type or ""
-    except PromptError:
-        found = ""
-    return found if found.startswith("image/") else "image/*"
-
-
 Written = tuple[dict[str, Any], str | None] | str
 """The part and the media type that it reads back with, or why there is none."""
 
 
 def _write_image(part: Media) -> Written:
     if part.url is not None:
-        return {"type": "image_url", "image_url": {"url": part.url}}, _image_type(part.url)
+        return {"type": "image_url", "image_url": {"url": part.url}}, type_of_url(part.url, "image")
     return {"type": "image_url", "image_url": {"url": part.data_uri}}, _bare_type(part.mime_type)
 
 
@@ -73,7 +65,7 @@ def _read_image(image: Mapping[str, Any]) -> Media:
     url = image["url"]
     if not isinstance(url, str):
         raise PromptError("url must be a str")
-    return Media(url=url, mime_type=None if url[:5].lower() == "data:" else _image_type(url))
+    return Media(url=url, mime_type=None if url[:5].lower() == "data:" else type_of_url(url, "image"))
 
 
 def _read_audio(audio: Mapping[str, Any]) -> Media:

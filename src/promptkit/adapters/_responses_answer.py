@@ -6,11 +6,10 @@ from collections.abc import Generator, Iterable, Mapping
 from typing import Any
 
 from promptkit.adapters._openai_records import error_of
+from promptkit.adapters._reading import MAPPINGS, own_of
 from promptkit.adapters._responses_items import (
-    MAPPINGS,
     fields_of,
     marked,
-    own_of,
     read_said,
     read_thought,
 )
@@ -275,7 +274,7 @@ class ChunkReader:
             name=text_of(item, "name", path),
             arguments=call.rest(arguments, f"{path}.arguments"),
             error="the answer ended before the call did" if begun else None,
-            metadata=own_of(item, _CALL_KEYS),
+            metadata=own_of(FORMAT, item, _CALL_KEYS),
         )
         return [ChatChunk(tool_calls=[chunk])]
 

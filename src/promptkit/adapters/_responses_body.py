@@ -7,14 +7,12 @@ from typing import Any
 
 from promptkit._frozen import shown
 from promptkit.adapters._openai_tables import MODES, schema_name
+from promptkit.adapters._reading import MAPPINGS, own_of, split_tools, text_at
 from promptkit.adapters._responses_items import (
-    MAPPINGS,
     Turn,
     fields_of,
-    own_of,
     read_content,
     read_thought,
-    text_of,
 )
 from promptkit.adapters._responses_tables import CLIENT_ITEMS, CONTINUING, FORMAT, OPTION_KEYS, is_part_type
 from promptkit.content import Opaque, Text
@@ -148,7 +146,7 @@ class _Reader:
         turn = self.open()
         if kind == "function_call":
             turn.calls.append((len(turn.parts), item))
-            self.names[text_of(item, "call_id")] = text_of(item, "name")
+            self.names[text_at(item, "call_id")] = text_at(item, "name")
         elif kind == "reasoning":
             turn.parts.append(read_thought(item))
         else:
@@ -160,7 +158,7 @@ class _Reader:
             self.answer(item, content)
         elif role == "user":
             self.finish()
-            own = own_of(item, _SPOKEN) if len(item) > 2 else None
+            own = own_of(FORMAT, item, _SPOKEN) if len(item) > 2 else None
             read = read_content(content)
             self.messages.append(UserMessage(read, metadata=own) if own else UserMessage(read))
         elif role in ("system", "developer"):
@@ -194,7 +192,7 @@ class _Reader:
         if len(item) == 3:
             self.results.append(ToolResponse(call_id, name, content=content))
         else:
-            self.results.append(ToolResponse(call_id, name, content=content, metadata=own_of(item, _RESULT)))
+            self.results.append(ToolResponse(call_id, name, content=content, metadata=own_of(FORMAT, item, _RESULT)))
 
 
 def read_options(body: Mapping[str, Any]) -> ChatOptions:
@@ -206,33 +204,14 @@ def read_options(body: Mapping[str, Any]) -> ChatOptions:
     extra = {key: value for key, value in body.items() if value is not None}
     fields: dict[str, Any] = {name: extra.pop(key) for name, key in OPTION_KEYS.items() if key in extra}
     try:
-        _read_tools(extra, fields)
+        tools = split_tools(extra, lambda kind: kind == "function", _tool)
+        if tools is not None and (tools or "tools" not in extra):
+            fields["tools"] = tools
         _read_tool_choice(extra, fields)
         _read_format(extra, fields)
         return ChatOptions(**fields, extra=extra)
     except (PromptError, AdapterError) as error:
         raise AdapterError(str(error), format=FORMAT, path="options") from None
-
-
-def _read_tools(extra: dict[str, Any], fields: dict[str, Any]) -> None:
-    """Take the functions out of ``tools``; the vendor's tools stay in ``extra``."""
-    entries = extra.get("tools")
-    if not isinstance(entries, list | tuple):
-        return
-    tools: list[ToolDefinition] = []
-    others: list[Any] = []
-    for index, entry in enumerate(entries):
-        if not isinstance(entry, MAPPINGS):
-            raise AdapterError(f"must be a mapping, not {shown(entry)}", path=f"tools[{index}]")
-        if entry.get("type") == "function":
-            tools.append(_tool(entry))
-        else:
-            others.append(entry)
-    del extra["tools"]
-    if tools or not others:
-        fields["tools"] = tools
-    if others:
-        extra["tools"] = others
 
 
 def _tool(entry: Mapping[str, Any]) -> ToolDefinition:
@@ -244,7 +223,7 @@ def _tool(entry: Mapping[str, Any]) -> ToolDefinition:
     schema = entry.get("parameters")
     given = {} if schema is None else {"input_schema": schema}
     metadata = {FORMAT: own} if own else {}
-    return ToolDefinition(text_of(entry, "name"), entry.get("description") or "", metadata=metadata, **given)
+    return ToolDefinition(text_at(entry, "name"), entry.get("description") or "", metadata=metadata, **given)
 
 
 def _read_tool_choice(extra: dict[str, Any], fields: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from promptkit._frozen import shown
+from promptkit.adapters._reading import MAPPINGS, own_of, text_at
 from promptkit.adapters._responses_media import read_file, read_image
 from promptkit.adapters._responses_tables import FORMAT, is_part_type
 from promptkit.content import Content, Media, Opaque, Part, Reasoning, Text
@@ -13,23 +14,18 @@ from promptkit.errors import AdapterError, PromptError
 from promptkit.messages import AssistantMessage, ToolCall
 
 __all__ = [
-    "MAPPINGS",
     "Turn",
     "fields_of",
     "is_said",
     "kept_summary",
     "mark_of",
     "marked",
-    "own_of",
     "read_call",
     "read_content",
     "read_said",
     "read_thought",
-    "text_of",
     "thoughts_of",
 ]
-
-MAPPINGS = (dict, Mapping)  # the exact class first: asking an ABC costs ten times as much
 
 _TEXT = frozenset(("type", "text"))
 _REFUSAL = frozenset(("type", "refusal"))
@@ -38,24 +34,6 @@ _FILE = frozenset(("type", "file_data", "file_id", "file_url", "filename"))
 _CALL = frozenset(("type", "call_id", "name", "arguments"))
 _THOUGHT = frozenset(("type", "summary"))
 _MESSAGE = frozenset(("type", "role", "content"))
-
-
-def own_of(value: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """Give the fields that no field of ours stands for, as the metadata that holds them."""
-    own = {key: item for key, item in value.items() if key not in known and item is not None}
-    return {FORMAT: own} if own else {}
-
-
-def text_of(value: Mapping[str, Any], key: str) -> str:
-    """Give a field that must be a text.
-
-    Raises:
-        AdapterError: It is none.
-    """
-    text = value.get(key)
-    if not isinstance(text, str):
-        raise AdapterError(f"{key} must be a str, not {shown(text)}")
-    return text
 
 
 def mark_of(part: Part) -> Any:
@@ -83,7 +61,7 @@ def _opaque(part: Mapping[str, Any]) -> Part:
 
 
 def _read_text(part: Mapping[str, Any]) -> Part:
-    return Text(text_of(part, "text"), metadata=own_of(part, _TEXT))
+    return Text(text_at(part, "text"), metadata=own_of(FORMAT, part, _TEXT))
 
 
 def _read_output(part: Mapping[str, Any]) -> Part:
@@ -92,11 +70,11 @@ def _read_output(part: Mapping[str, Any]) -> Part:
     for key in ("annotations", "logprobs"):
         if own.get(key) == []:
             del own[key]
-    return Text(text_of(part, "text"), metadata={FORMAT: own} if own else {})
+    return Text(text_at(part, "text"), metadata={FORMAT: own} if own else {})
 
 
 def _read_refusal(part: Mapping[str, Any]) -> Part:
-    return Text(text_of(part, "refusal"), metadata={"refusal": True, **own_of(part, _REFUSAL)})
+    return Text(text_at(part, "refusal"), metadata={"refusal": True, **own_of(FORMAT, part, _REFUSAL)})
 
 
 def _read_medium(part: Mapping[str, Any], found: Media | None, known: frozenset[str]) -> Part:
@@ -164,7 +142,7 @@ def fields_of(item: Mapping[str, Any]) -> dict[str, Any]:
     """Give what a message item says beside its content; with an id it is complete unless it says otherwise."""
     own = {key: value for key, value in item.items() if key not in _MESSAGE and value is not None}
     if "id" in own:
-        text_of(own, "id")
+        text_at(own, "id")
         if own.get("status") == "completed":
             del own["status"]
     return own
@@ -213,11 +191,11 @@ def read_call(item: Mapping[str, Any], position: int | None = None) -> ToolCall:
     Raises:
         AdapterError: It is damaged.
     """
-    metadata = own_of(item, _CALL) if len(item) > len(_CALL) else {}
+    metadata = own_of(FORMAT, item, _CALL) if len(item) > len(_CALL) else {}
     if position is not None:
         metadata["position"] = position
-    arguments = text_of(item, "arguments")
-    return ToolCall(text_of(item, "call_id"), text_of(item, "name"), arguments=arguments, metadata=metadata)
+    arguments = text_at(item, "arguments")
+    return ToolCall(text_at(item, "call_id"), text_at(item, "name"), arguments=arguments, metadata=metadata)
 
 
 class Turn:

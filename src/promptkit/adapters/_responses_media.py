@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from promptkit.adapters._reading import type_of_url
 from promptkit.adapters._responses_tables import FORMAT
 from promptkit.content import Media
 from promptkit.errors import PromptError
@@ -49,7 +50,7 @@ def read_image(part: Mapping[str, Any]) -> Media | None:
         return Media(file_id=file_id, mime_type="image/*")
     if not isinstance(url, str):
         raise PromptError("image_url must be a str")
-    return Media(url=url, mime_type=None if url[:5].lower() == "data:" else _type_of(url, "image"))
+    return Media(url=url, mime_type=None if url[:5].lower() == "data:" else type_of_url(url, "image"))
 
 
 def read_file(part: Mapping[str, Any]) -> Media | None:
@@ -68,16 +69,5 @@ def read_file(part: Mapping[str, Any]) -> Media | None:
         known = Media(file_id=value, name=name)
         return known if known.kind == "document" else known.mutate(mime_type="application/*")
     if given[0] == "file_url":
-        return Media(url=value, name=name, mime_type=_type_of(value, "document"))
+        return Media(url=value, name=name, mime_type=type_of_url(value, "document"))
     return Media(url=value, name=name) if value[:5].lower() == "data:" else Media.from_base64(value, name=name)
-
-
-def _type_of(url: str, kind: str) -> str:
-    """Tell the type of a medium by URL from that URL, which is all that the format says of it."""
-    try:
-        found = Media(url=url)
-    except PromptError:
-        found = None
-    if found is not None and found.mime_type is not None and found.kind == kind:
-        return found.mime_type
-    return "image/*" if kind == "image" else "application/*"
