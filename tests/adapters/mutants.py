@@ -12,14 +12,15 @@ from typing import Any
 
 import promptkit.adapters
 
-STEMS: Mapping[str, str] = {
-    "openai": "_openai",
-    "openai_responses": "_responses",
-    "anthropic": "_anthropic",
-    "gemini": "_gemini",
+STEMS: Mapping[str, str | tuple[str, ...]] = {
+    "openai": "_openai_",
+    "openai_responses": "_responses_",
+    "anthropic": "_anthropic_",
+    "gemini": "_gemini_",
+    "all": ("_reading", "_order", "base"),
 }
 FOLDER = Path(promptkit.adapters.__file__ or "").parent
-NOT_OF_REQUESTS = ("__all__", "ECHOED", "PASSING_ERRORS")
+NOT_OF_REQUESTS = ("__all__", "ECHOED", "NOTES", "PASSING_ERRORS", "damaged", "read_events", "text_of", "_broken")
 FUTURE = ast.parse("from __future__ import annotations").body
 
 
@@ -27,7 +28,7 @@ def mutants(format: str) -> Iterator[str]:
     """Give the name of each mutant of what turns prompts into bodies and back; the last one named is in force."""
     for module in _modules():
         stem = module.__name__.rpartition(".")[2]
-        if stem.startswith(f"{STEMS[format]}_") and not stem.endswith(("_answer", "_records")):
+        if stem.startswith(STEMS[format]) and not stem.endswith(("_answer", "_records")):
             for name, node in _scopes(ast.parse((FOLDER / f"{stem}.py").read_text("utf-8")).body):
                 for what in _drops(node):
                     with _in_force(module, name, node):
@@ -36,15 +37,15 @@ def mutants(format: str) -> Iterator[str]:
 
 def _modules() -> list[ModuleType]:
     stems = sorted(path.stem for path in FOLDER.glob("_*.py") if path.stem != "__init__")
-    return [importlib.import_module(f"promptkit.adapters.{stem}") for stem in stems]
+    return [importlib.import_module(f"promptkit.adapters.{stem}") for stem in ["base", *stems]]
 
 
 def _scopes(body: list[ast.stmt], within: str = "") -> Iterator[tuple[str, ast.stmt]]:
     """Give the functions, methods and tables of a module, each with its name there."""
     for node in body:
         match node:
-            case ast.FunctionDef():
-                yield f"{within}{node.name}", node
+            case ast.FunctionDef(name=name) if name not in NOT_OF_REQUESTS:
+                yield f"{within}{name}", node
             case ast.ClassDef():
                 yield from _scopes(node.body, f"{node.name}.")
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):

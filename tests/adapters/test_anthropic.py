@@ -311,6 +311,10 @@ LOSSES: dict[str, tuple[list[Message], list[tuple[str, str]]]] = {
         [("messages[0].content[0].metadata.k", "metadata")],
     ),
     "several system messages": ([SystemMessage("a"), SystemMessage("b"), Q], [("messages[1]", "spelling")]),
+    "system message before results": (
+        [UserMessage(["q", "r"]), AssistantMessage(tool_calls=[CALL]), SystemMessage("b"), RESULT],
+        [("messages[2]", "placement")],
+    ),
     "late system message": ([SystemMessage("a"), Q, SystemMessage("b")], [("messages[2]", "placement")]),
     "image of a system message": (
         [SystemMessage(["x", PNG]), Q],

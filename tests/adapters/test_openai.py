@@ -340,7 +340,9 @@ def test_losses_name_place_and_thing(message: Message, expected: list[tuple[str,
 def test_models_pass_over_notes_and_refuse_the_rest() -> None:
     note, loss = Loss("a", "id", "no ids"), Loss("b", "image", "no images")
 
-    assert "id" in NOTES
+    assert set(NOTES) == {
+        "artifact", "class", "id", "metadata", "mime_type", "name", "reasoning", "removed", "role", "spelling", "status",
+    }  # fmt: skip
     assert Converted({}, (note,)).require("openai") == Converted({}, (note,))
     with pytest.raises(UnsupportedContentError, match="b: no images"):
         Converted({}, (note, loss)).require("openai")
@@ -471,6 +473,12 @@ def test_extra_settings_win_over_options() -> None:
 
     assert body["temperature"] == 1
     assert body["response_format"] == {"type": "text"}
+
+
+def test_an_extra_setting_of_none_takes_an_option_out() -> None:
+    assert body_of(UserMessage("x"), options=ChatOptions(temperature=0, extra={"temperature": None})) == {
+        "messages": [{"role": "user", "content": "x"}]
+    }
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,17 @@ from promptkit.adapters._anthropic_body import read_block
 from promptkit.adapters._anthropic_media import write_medium
 from promptkit.adapters._anthropic_tables import CACHE_MARKS, FORMAT, INVALID, is_id
 from promptkit.adapters._order import order_losses
-from promptkit.adapters.base import Loss, Losses, add_own, arguments_of, plain
+from promptkit.adapters.base import (
+    Loss,
+    Losses,
+    add_own,
+    arguments_of,
+    builtin_of,
+    invalid_calls,
+    lose_metadata,
+    plain,
+    without_own,
+)
 from promptkit.content import Content, Media, Opaque, Part, Reasoning, Text
 from promptkit.errors import AdapterError, PromptError
 from promptkit.messages import (
@@ -21,7 +31,6 @@ from promptkit.messages import (
     ToolResponse,
     ToolResponseMessage,
     UserMessage,
-    as_builtin,
 )
 
 __all__ = ["Body", "MessageWriter"]
@@ -63,17 +72,11 @@ class MessageWriter:
     def write(self, messages: Iterable[Message]) -> None:
         """Write all messages of a prompt, and note what the vendor would refuse in their order."""
         for at, message in enumerate(messages):
-            kind = type(message)
-            is_written = _PLAIN_WRITERS.get(kind)
+            is_written = _PLAIN_WRITERS.get(type(message))
             if is_written is not None and is_written(self, message):
                 continue
-            write = _WRITERS.get(kind)
-            if write is None:
-                message = as_builtin(message)  # noqa: PLW2901
-                self.lose(f"messages[{at}]", "class", f"{kind.__name__} is sent as {type(message).__name__}")
-                kind = type(message)
-                write = _WRITERS[kind]
-            write(self, message, at)
+            builtin = builtin_of(message, at, self.losses)
+            _WRITERS[type(builtin)](self, builtin, at)
         if self.odd or self.open:
             self._consult(messages)
 
@@ -162,8 +165,7 @@ class MessageWriter:
                 self._count_mark(blocks[-1], place)
             else:
                 self.lose(place, "metadata", f"{FORMAT} marks blocks, and here is none that can have a mark")
-            own = {key: value for key, value in own.items() if key != "cache_control"}
-            metadata = {key: value for key, value in metadata.items() if key != FORMAT} | ({FORMAT: own} if own else {})
+            metadata = without_own(metadata, FORMAT, "cache_control")
         add_own(body, metadata, FORMAT, path, self.losses)
 
     def own(self, body: Body, metadata: Mapping[str, Any], path: str) -> None:
@@ -250,13 +252,8 @@ class MessageWriter:
             content = _listed(content)
             for index, call in enumerate(message.tool_calls):
                 content.append(self._call(call, f"{path}.tool_calls[{index}]", f"call_{at}_{index}"))
-            for index, invalid in enumerate(message.invalid_tool_calls):
-                place = f"{path}.invalid_tool_calls[{index}]"
-                if invalid.name:
-                    self.lose(place, "spelling", "the call reads back without the mark that it is invalid")
-                    content.append(self._call(invalid, place, f"call_{at}_{len(message.tool_calls) + index}"))
-                else:
-                    self.lose(place, "tools", "a call without a name cannot be sent")
+            for index, invalid, place in invalid_calls(message, path, self.losses):
+                content.append(self._call(invalid, place, f"call_{at}_{index}"))
         body = {"role": "assistant", "content": _compact(content)}
         self._finish(body, message, path)
         self.messages.append(body)
@@ -386,8 +383,7 @@ class MessageWriter:
             known = True
         if known:
             self.lose(path, "spelling", "the block reads back as what its type names")
-        for key in part.metadata:
-            self.lose(f"{path}.metadata.{key}", "metadata", f"{FORMAT} has no place for the metadata {key!r}")
+        lose_metadata(part.metadata, FORMAT, path, self.losses)
         self.mark(block, path)
         return block
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from promptkit.adapters._anthropic_body import read_options
 from promptkit.adapters._anthropic_messages import Body, MessageWriter
 from promptkit.adapters._anthropic_tables import CHOICES, FORMAT, MAX_TOKENS, OPTION_KEYS
-from promptkit.adapters.base import Converted, add_extra, plain
+from promptkit.adapters.base import Converted, add_extra, check_prompt, plain
 from promptkit.errors import AdapterError
 from promptkit.options import ChatOptions
 from promptkit.prompt import Prompt
@@ -34,9 +34,7 @@ def to_request(prompt: Prompt, *, late_system: Literal["join", "keep"] = "join",
     >>> to_request(Prompt("Hi", options=ChatOptions(max_tokens=9, seed=4))).losses[0].path
     'options.seed'
     """
-    if not isinstance(prompt, Prompt):
-        kind = type(prompt).__name__
-        raise AdapterError(f"a request is made of a Prompt, not of {kind}; write Prompt(…)", format=FORMAT)
+    check_prompt(prompt, FORMAT)
     if late_system not in ("join", "keep"):
         raise AdapterError(f"late_system must be 'join' or 'keep', not {late_system!r:.80}", format=FORMAT)
     writer = MessageWriter(late_system)

@@ -10,7 +10,7 @@ from promptkit.adapters._gemini_body import data_of, read_part
 from promptkit.adapters._gemini_media import write_medium
 from promptkit.adapters._gemini_tables import DATA, FIELDS, FORMAT, INVALID
 from promptkit.adapters._order import order_losses
-from promptkit.adapters.base import Loss, Losses, add_own, arguments_of, lose_metadata, plain
+from promptkit.adapters.base import Loss, Losses, add_own, arguments_of, builtin_of, invalid_calls, lose_metadata, plain
 from promptkit.content import Content, Opaque, Part, Reasoning, Text
 from promptkit.errors import AdapterError, PromptError
 from promptkit.messages import (
@@ -22,7 +22,6 @@ from promptkit.messages import (
     ToolResponse,
     ToolResponseMessage,
     UserMessage,
-    as_builtin,
 )
 
 __all__ = ["Body", "MessageWriter"]
@@ -53,18 +52,12 @@ class MessageWriter:
     def write(self, messages: Iterable[Message]) -> None:
         """Write all messages of a prompt, and note what the vendor would refuse in their order."""
         for at, message in enumerate(messages):
-            kind = type(message)
-            is_written = _PLAIN_WRITERS.get(kind)
+            is_written = _PLAIN_WRITERS.get(type(message))
             if is_written is not None and is_written(self, message):
                 continue
             self.odd = True
-            write = _WRITERS.get(kind)
-            if write is None:
-                message = as_builtin(message)  # noqa: PLW2901
-                self.lose(f"messages[{at}]", "class", f"{kind.__name__} is sent as {type(message).__name__}")
-                kind = type(message)
-                write = _WRITERS[kind]
-            write(self, message, at)
+            builtin = builtin_of(message, at, self.losses)
+            _WRITERS[type(builtin)](self, builtin, at)
         if self.odd or self.open:
             self.losses += order_losses(messages, FORMAT, hoisted=True)
 
@@ -193,13 +186,7 @@ class MessageWriter:
         self.calls, self.answered = [], 0
         for index, call in enumerate(message.tool_calls):
             parts.append(self._call(call, f"{path}.tool_calls[{index}]"))
-        for index, invalid in enumerate(message.invalid_tool_calls):
-            place = f"{path}.invalid_tool_calls[{index}]"
-            if invalid.name:
-                self.lose(place, "spelling", "the call reads back without the mark that it is invalid")
-                parts.append(self._call(invalid, place))
-            else:
-                self.lose(place, "tools", "a call without a name cannot be sent")
+        parts += [self._call(invalid, place) for _, invalid, place in invalid_calls(message, path, self.losses)]
         self._append("model", parts, message, path)
 
     def _call(self, call: ToolCall | InvalidToolCall, path: str) -> Body:

@@ -7,7 +7,7 @@ from typing import Any
 from promptkit.adapters._gemini_messages import Body, MessageWriter
 from promptkit.adapters._gemini_options import read_options
 from promptkit.adapters._gemini_tables import CHOICES, FORMAT, JSON_TYPE, OPTION_KEYS, STOPS
-from promptkit.adapters.base import Converted, add_extra, add_own, plain
+from promptkit.adapters.base import Converted, add_extra, add_own, check_prompt, plain
 from promptkit.errors import AdapterError
 from promptkit.options import ChatOptions, ToolDefinition
 from promptkit.prompt import Prompt
@@ -34,9 +34,7 @@ def to_request(prompt: Prompt, *, strict: bool = False) -> Converted:
     >>> to_request(Prompt("Hi", options=ChatOptions(stop_sequences=list("abcdef")))).losses[0].path
     'options.stop_sequences'
     """
-    if not isinstance(prompt, Prompt):
-        kind = type(prompt).__name__
-        raise AdapterError(f"a request is made of a Prompt, not of {kind}; write Prompt(…)", format=FORMAT)
+    check_prompt(prompt, FORMAT)
     writer = MessageWriter()
     writer.write(prompt.messages)
     if not writer.contents:

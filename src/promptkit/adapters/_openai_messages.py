@@ -8,7 +8,7 @@ from typing import Any
 from promptkit._frozen import EMPTY
 from promptkit.adapters._openai_media import write_medium
 from promptkit.adapters._openai_tables import FORMAT, LEGACY, Dialect
-from promptkit.adapters.base import Loss, Losses, add_own, lose_metadata, plain
+from promptkit.adapters.base import Loss, Losses, add_own, builtin_of, invalid_calls, lose_metadata, plain, without_own
 from promptkit.content import Content, Media, Opaque, Part, Reasoning, Text
 from promptkit.messages import (
     AssistantMessage,
@@ -19,7 +19,6 @@ from promptkit.messages import (
     ToolResponse,
     ToolResponseMessage,
     UserMessage,
-    as_builtin,
 )
 
 __all__ = ["MessageWriter"]
@@ -67,10 +66,8 @@ class MessageWriter:
                 elif not self._are_plain_calls(message):
                     self._assistant(message, at)  # type: ignore[arg-type]
             else:
-                builtin = as_builtin(message)
-                if builtin is not message:
-                    self.lose(f"messages[{at}]", "class", f"{kind.__name__} is sent as {type(builtin).__name__}")
-                    kind = type(builtin)
+                builtin = builtin_of(message, at, self.losses)
+                kind = type(builtin)
                 self.last = last
                 known[kind](self, builtin, at)
             last = kind
@@ -88,7 +85,7 @@ class MessageWriter:
             self.lose(path, "role", "the system message is sent with the role of the user")
         elif isinstance(own, Mapping) and own.get("role") in _SYSTEM_ROLES and own["role"] != role:
             role = own["role"]
-            metadata = _without(metadata, "role")
+            metadata = without_own(metadata, FORMAT, "role")
         content = self._content(message.content, f"{path}.content", media=False)
         self._append({"role": role, "content": content}, message, metadata, path)
 
@@ -257,13 +254,8 @@ class MessageWriter:
                 body["function_call"] = {"name": call.name, "arguments": call.arguments}
             else:
                 self._call(call, f"{path}.tool_calls[{index}]", f"call_{at}_{index}")
-        for index, invalid in enumerate(message.invalid_tool_calls):
-            place = f"{path}.invalid_tool_calls[{index}]"
-            if invalid.name:
-                self.lose(place, "spelling", "the call reads back without the mark that it is invalid")
-                self._call(invalid, place, f"call_{at}_{len(message.tool_calls) + index}")
-            else:
-                self.lose(place, "tools", "a call without a name cannot be sent")
+        for index, invalid, place in invalid_calls(message, path, self.losses):
+            self._call(invalid, place, f"call_{at}_{index}")
         if self.calls:
             body["tool_calls"] = self.calls
 
@@ -315,7 +307,7 @@ class MessageWriter:
         metadata: Mapping[str, Any] = response.metadata
         if response.id is None and metadata and _is_legacy(metadata):
             body = {"role": "function", "name": response.name, "content": content}
-            metadata = _without(metadata, *LEGACY)
+            metadata = without_own(metadata, FORMAT, *LEGACY)
         else:
             body = {"role": "tool", "tool_call_id": self._call_id(response, path, made), "content": content}
         if metadata:
@@ -338,12 +330,6 @@ class MessageWriter:
         if self.names is None:
             self.names = {call.get("id"): _called(call) for call in self.calls}
         return self.names.get(call_id)
-
-
-def _without(metadata: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Leave out own fields that are written already."""
-    own = {key: value for key, value in metadata[FORMAT].items() if key not in names}
-    return {key: value for key, value in metadata.items() if key != FORMAT} | ({FORMAT: own} if own else {})
 
 
 def _is_legacy(metadata: Mapping[str, Any]) -> bool:

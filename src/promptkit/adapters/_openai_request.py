@@ -9,7 +9,7 @@ from promptkit._frozen import FrozenDict
 from promptkit.adapters._openai_body import read_options
 from promptkit.adapters._openai_messages import MessageWriter
 from promptkit.adapters._openai_tables import FORMAT, MODES, OPENAI, Dialect, schema_name
-from promptkit.adapters.base import Converted, Loss, Losses, add_extra, add_own, plain
+from promptkit.adapters.base import Converted, Loss, Losses, add_extra, add_own, check_prompt, plain
 from promptkit.errors import AdapterError
 from promptkit.options import ChatOptions, ToolDefinition
 from promptkit.prompt import Prompt
@@ -35,9 +35,7 @@ def to_request(prompt: Prompt, *, dialect: Dialect = OPENAI, strict: bool = Fals
     >>> to_request(Prompt("Hi", options=ChatOptions(top_k=4))).losses[0].path
     'options.top_k'
     """
-    if not isinstance(prompt, Prompt):
-        kind = type(prompt).__name__
-        raise AdapterError(f"a request is made of a Prompt, not of {kind}; write Prompt(…)", format=FORMAT)
+    check_prompt(prompt, FORMAT)
     if not prompt.messages:
         raise AdapterError("the prompt has no messages, and the format wants one", format=FORMAT, path="messages")
     writer = MessageWriter(dialect)

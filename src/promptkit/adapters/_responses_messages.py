@@ -9,7 +9,7 @@ from promptkit.adapters._responses_body import read_items
 from promptkit.adapters._responses_items import fields_of, is_said, kept_summary, mark_of, read_content
 from promptkit.adapters._responses_media import write_medium
 from promptkit.adapters._responses_tables import FORMAT
-from promptkit.adapters.base import Loss, Losses, add_own, lose_metadata, plain
+from promptkit.adapters.base import Loss, Losses, add_own, builtin_of, invalid_calls, lose_metadata, plain, without_own
 from promptkit.content import Content, Media, Opaque, Part, Reasoning, Text
 from promptkit.errors import AdapterError, PromptError
 from promptkit.messages import (
@@ -21,7 +21,6 @@ from promptkit.messages import (
     ToolResponse,
     ToolResponseMessage,
     UserMessage,
-    as_builtin,
 )
 
 __all__ = ["MessageWriter"]
@@ -63,12 +62,9 @@ class MessageWriter:
         for at, message in enumerate(messages):
             if at < start:
                 continue
-            kind = type(message)
-            is_written = _PLAIN_WRITERS.get(kind)
+            is_written = _PLAIN_WRITERS.get(type(message))
             if is_written is None or not is_written(self, message):
-                builtin = as_builtin(message)
-                if builtin is not message:
-                    self.lose(f"messages[{at}]", "class", f"{kind.__name__} is sent as {type(builtin).__name__}")
+                builtin = builtin_of(message, at, self.losses)
                 _WRITERS[type(builtin)](self, builtin, at)
                 self.last = builtin
             else:
@@ -163,7 +159,7 @@ class MessageWriter:
         own = metadata.get(FORMAT)
         if isinstance(own, Mapping) and own.get("role") in _SYSTEM_ROLES:
             role = own["role"]
-            metadata = _without(metadata, "role")
+            metadata = without_own(metadata, FORMAT, "role")
         body: Body = {"role": role, "content": self._content(message.content, f"{path}.content", media=True)}
         if metadata:
             add_own(body, metadata, FORMAT, path, self.losses)
@@ -215,7 +211,7 @@ class MessageWriter:
         return found
 
     def _part(self, part: Part, path: str, *, media: bool, said: bool) -> Body | None:
-        metadata = _without(part.metadata, "message") if mark_of(part) is not None else part.metadata
+        metadata = without_own(part.metadata, FORMAT, "message") if mark_of(part) is not None else part.metadata
         body: Body | None
         if isinstance(part, Opaque):
             if part.vendor != FORMAT:
@@ -289,17 +285,14 @@ class MessageWriter:
             self._say(parts[index:end], own if first else mark or {}, message if first else None, index, path)
             unsaid = unsaid and not first
             index = end
-        self._invalid_calls(message, path, at)
+        for number, invalid, place in invalid_calls(message, path, self.losses):
+            self._call(invalid, place, f"call_{at}_{number}")
         if unsaid:
             if message.id is not None:
                 self.lose(f"{path}.id", "id", f"{FORMAT} has ids only of messages with text")
             lose_metadata(message.metadata, FORMAT, path, self.losses)
         self.open = [*self.calls]
-        if (
-            len(self.items) > start + 1
-            and self.items[start] == _BLANK
-            and len(self.calls) == len(self.items) - start - 1
-        ):
+        if self.items[start : start + 1] == [_BLANK] and 0 < len(self.calls) == len(self.items) - start - 1:
             self.lose(f"{path}.content", "spelling", "an empty text beside calls reads back as none")
             del self.items[start]
         if type(self.last) is AssistantMessage and self._continues(start, called):
@@ -353,18 +346,9 @@ class MessageWriter:
         kept = kept_summary(part)
         written = [{"type": "summary_text", "text": part.text}] if part.text else []
         body = {"type": "reasoning", "summary": written if kept is None else plain(kept, path, FORMAT)}
-        metadata = part.metadata if kept is None else _without(part.metadata, "summary")
+        metadata = part.metadata if kept is None else without_own(part.metadata, FORMAT, "summary")
         add_own(body, metadata, FORMAT, path, self.losses)
         self.items.append(body)
-
-    def _invalid_calls(self, message: AssistantMessage, path: str, at: int) -> None:
-        for index, invalid in enumerate(message.invalid_tool_calls, len(message.tool_calls)):
-            place = f"{path}.invalid_tool_calls[{index - len(message.tool_calls)}]"
-            if invalid.name:
-                self.lose(place, "spelling", "the call reads back without the mark that it is invalid")
-                self._call(invalid, place, f"call_{at}_{index}")
-            else:
-                self.lose(place, "tools", "a call without a name cannot be sent")
 
     def _call(self, call: ToolCall | InvalidToolCall, path: str, made: str) -> None:
         call_id = call.id
@@ -426,12 +410,6 @@ class MessageWriter:
 
 _BLANK = {"role": "assistant", "content": ""}
 _BARE = {"type", "text", "annotations"}
-
-
-def _without(metadata: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Leave out an own field that is written already."""
-    own = {key: value for key, value in metadata[FORMAT].items() if key != name}
-    return {key: value for key, value in metadata.items() if key != FORMAT} | ({FORMAT: own} if own else {})
 
 
 _PLAIN_WRITERS: Mapping[type, Callable[[MessageWriter, Any], bool]] = {

@@ -10,7 +10,7 @@ from promptkit.adapters._order import order_losses
 from promptkit.adapters._responses_body import is_continued, read_options
 from promptkit.adapters._responses_messages import MessageWriter
 from promptkit.adapters._responses_tables import FORMAT, OPTION_KEYS
-from promptkit.adapters.base import Converted, Loss, Losses, add_extra, add_own, plain
+from promptkit.adapters.base import Converted, Loss, Losses, add_extra, add_own, check_prompt, plain, without_own
 from promptkit.errors import AdapterError
 from promptkit.options import ChatOptions, ToolDefinition
 from promptkit.prompt import Prompt
@@ -37,9 +37,7 @@ def to_request(prompt: Prompt, *, strict: bool = False) -> Converted:
     >>> to_request(Prompt("Hi", options=ChatOptions(seed=4))).losses[0].path
     'options.seed'
     """
-    if not isinstance(prompt, Prompt):
-        kind = type(prompt).__name__
-        raise AdapterError(f"a request is made of a Prompt, not of {kind}; write Prompt(…)", format=FORMAT)
+    check_prompt(prompt, FORMAT)
     continued = is_continued(prompt.options.extra)
     writer = MessageWriter(continued=continued)
     writer.write(prompt.messages)
@@ -94,8 +92,7 @@ def _tool(tool: ToolDefinition, path: str, losses: Losses) -> Body:
     if not isinstance(own, Mapping) or own.get("strict", False) is False:
         body["strict"] = False
     elif own["strict"] is None:
-        rest = {key: value for key, value in own.items() if key != "strict"}
-        metadata = {key: value for key, value in metadata.items() if key != FORMAT} | ({FORMAT: rest} if rest else {})
+        metadata = without_own(metadata, FORMAT, "strict")
     if metadata:
         add_own(body, metadata, FORMAT, path, losses)
     return body

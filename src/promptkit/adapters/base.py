@@ -1,8 +1,8 @@
-"""Share what wire adapters have in common: losses, results, a vendor's own fields, and the reading of streams."""
+"""Share what wire adapters have in common: losses, results, what stands in every prompt, and the reading of streams."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, Protocol, Self
 
 from attrs import field, frozen
@@ -17,7 +17,8 @@ from promptkit.errors import (
     ToolError,
     UnsupportedContentError,
 )
-from promptkit.messages import ToolCall
+from promptkit.messages import AssistantMessage, BuiltinMessage, InvalidToolCall, Message, ToolCall, as_builtin
+from promptkit.prompt import Prompt
 from promptkit.response import ChatChunk, ChunkAccumulator
 
 __all__ = [
@@ -30,11 +31,15 @@ __all__ = [
     "add_own",
     "aread_events",
     "arguments_of",
+    "builtin_of",
+    "check_prompt",
     "damaged",
+    "invalid_calls",
     "lose_metadata",
     "plain",
     "read_events",
     "text_of",
+    "without_own",
 ]
 
 NOTES = frozenset(
@@ -100,6 +105,37 @@ class Converted(Value):
         raise UnsupportedContentError(f"{lost[0].why}{rest}", feature=lost[0].what, format=format, path=lost[0].path)
 
 
+def check_prompt(prompt: object, vendor: str) -> None:
+    """Refuse anything but a prompt.
+
+    Raises:
+        AdapterError: It is something else.
+    """
+    if not isinstance(prompt, Prompt):
+        kind = type(prompt).__name__
+        raise AdapterError(f"a request is made of a Prompt, not of {kind}; write Prompt(…)", format=vendor)
+
+
+def builtin_of(message: Message, at: int, losses: Losses) -> BuiltinMessage:
+    """Give a message of ours for one of a class of your own, which is a loss."""
+    builtin = as_builtin(message)
+    if builtin is not message:
+        why = f"{type(message).__name__} is sent as {type(builtin).__name__}"
+        losses.append(Loss(f"messages[{at}]", "class", why))
+    return builtin
+
+
+def invalid_calls(message: AssistantMessage, path: str, losses: Losses) -> Iterator[tuple[int, InvalidToolCall, str]]:
+    """Give the invalid calls that can be sent, each with its number among all calls and its path."""
+    for index, call in enumerate(message.invalid_tool_calls):
+        place = f"{path}.invalid_tool_calls[{index}]"
+        if call.name:
+            losses.append(Loss(place, "spelling", "the call reads back without the mark that it is invalid"))
+            yield len(message.tool_calls) + index, call, place
+        else:
+            losses.append(Loss(place, "tools", "a call without a name cannot be sent"))
+
+
 def plain(value: Any, path: str, format: str) -> Any:
     """Copy a frozen value into plain JSON.
 
@@ -135,6 +171,12 @@ def add_own(body: dict[str, Any], metadata: Mapping[str, Any], vendor: str, path
         _merge(body, own, vendor, f"{path}.metadata.{vendor}", losses)
         metadata = {key: value for key, value in metadata.items() if key != vendor}
     lose_metadata(metadata, vendor, path, losses)
+
+
+def without_own(metadata: Mapping[str, Any], vendor: str, *names: str) -> dict[str, Any]:
+    """Leave out own fields that are written already."""
+    own = {key: value for key, value in metadata[vendor].items() if key not in names}
+    return {key: value for key, value in metadata.items() if key != vendor} | ({vendor: own} if own else {})
 
 
 def lose_metadata(metadata: Mapping[str, Any], vendor: str, path: str, losses: Losses) -> None:
