@@ -600,7 +600,7 @@ def test_bodies_written_by_hand(body: dict[str, Any], messages: list[Message]) -
         ({"input": [{"type": "output_text", "text": "x"}]}, r"input\[0\]: a part of the type 'output_text' must stand"),
         ({"input": [{"role": "assistant", "content": "x", "id": 5}]}, r"input\[0\]: id must be a str"),
         ({"input": [{"type": "function_call", "call_id": "a"}]}, r"input\[0\]: name must be a str"),
-        ({"input": [CALL_ITEM | {"arguments": {}}]}, "arguments must be a str"),
+        ({"input": [CALL_ITEM | {"arguments": {}}, Q_ITEM]}, r"input\[0\]: arguments must be a str"),
         ({"input": [{"type": "reasoning", "summary": "x"}]}, r"input\[0\]: summary must be a list"),
         ({"input": [], "temperature": "hot"}, "options: temperature must be"),
         ({"input": [], "tools": ["x"]}, r"options: tools\[0\]: must be a mapping"),

@@ -11,6 +11,7 @@ from promptkit.adapters._reading import MAPPINGS, own_of, split_tools, text_at
 from promptkit.adapters._responses_items import (
     Turn,
     fields_of,
+    read_call,
     read_content,
     read_thought,
 )
@@ -105,7 +106,7 @@ class _Reader:
     def __init__(self, *, first: bool) -> None:
         self.first = first
         self.messages: list[Message] = []
-        self.names: dict[str, str] = {}
+        self.names: dict[str | None, str] = {}
         self.results: list[ToolResponse] = []
         self.turn: Turn | None = None
 
@@ -132,7 +133,7 @@ class _Reader:
             self.messages.append(self.turn.message())
             self.turn = None
         if self.results:
-            self.messages.append(ToolResponseMessage(self.results))
+            self.messages.append(ToolResponseMessage(tuple(self.results)))
             self.results = []
 
     def open(self) -> Turn:
@@ -145,8 +146,9 @@ class _Reader:
         """Read what the model made beside messages."""
         turn = self.open()
         if kind == "function_call":
-            turn.calls.append((len(turn.parts), item))
-            self.names[text_at(item, "call_id")] = text_at(item, "name")
+            call = read_call(item)
+            turn.call(call)
+            self.names[call.id] = call.name
         elif kind == "reasoning":
             turn.parts.append(read_thought(item))
         else:

@@ -182,30 +182,28 @@ def kept_summary(part: Reasoning) -> Any:
         return None
 
 
-def read_call(item: Mapping[str, Any], position: int | None = None) -> ToolCall:
+def read_call(item: Mapping[str, Any]) -> ToolCall:
     """Read a call of a function.
-
-    Args:
-        position: How many parts of the content stand before it, unless all of them do.
 
     Raises:
         AdapterError: It is damaged.
     """
-    metadata = own_of(FORMAT, item, _CALL) if len(item) > len(_CALL) else {}
-    if position is not None:
-        metadata["position"] = position
-    arguments = text_at(item, "arguments")
-    return ToolCall(text_at(item, "call_id"), text_at(item, "name"), arguments=arguments, metadata=metadata)
+    call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
+    if type(call_id) is str and type(name) is str and type(arguments) is str and len(item) == len(_CALL):
+        return ToolCall(call_id, name, arguments=arguments)
+    call_id, name, arguments = text_at(item, "call_id"), text_at(item, "name"), text_at(item, "arguments")
+    return ToolCall(call_id, name, arguments=arguments, metadata=own_of(FORMAT, item, _CALL))
 
 
 class Turn:
     """Collect the items that one answer is made of."""
 
-    __slots__ = ("calls", "id", "metadata", "parts", "spoken")
+    __slots__ = ("calls", "id", "metadata", "parts", "places", "spoken")
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
-        self.calls: list[tuple[int, Mapping[str, Any]]] = []
+        self.calls: list[ToolCall] = []
+        self.places: list[int] = []  # how many parts stand before each call
         self.id: str | None = None
         self.metadata: dict[str, Any] = {}
         self.spoken = False
@@ -233,20 +231,22 @@ class Turn:
             parts = [marked(part, fields) for part in parts]
         self.parts += parts
 
+    def call(self, call: ToolCall) -> None:
+        """Add a call."""
+        self.calls.append(call)
+        self.places.append(len(self.parts))
+
     def message(self) -> AssistantMessage:
-        """Give the answer; a call stands behind all content unless its ``position`` says otherwise.
-
-        Raises:
-            AdapterError: A call is damaged.
-        """
-        length = len(self.parts)
-        calls = [read_call(item, place if place < length else None) for place, item in self.calls]
-        parts: list[Part] | None = self.parts or None
-        if parts is not None and len(parts) == 1 and calls and parts[0] == _NOTHING:
-            parts = None if self.id is None and not self.metadata else parts
-        if self.id is None and not self.metadata:
-            return AssistantMessage(parts, tool_calls=calls)
-        return AssistantMessage(parts, tool_calls=calls, id=self.id, metadata=self.metadata)
-
-
-_NOTHING = Text("")
+        """Give the answer; a call stands behind all content unless its ``position`` says otherwise."""
+        parts, calls = self.parts, self.calls
+        content: Any = parts or None
+        if len(parts) == 1 and type(parts[0]) is Text and not parts[0].metadata:
+            content = parts[0].text
+        if calls and parts and self.places[0] < len(parts):
+            calls = [
+                call.mutate(metadata={**call.metadata, "position": place}) if place < len(parts) else call
+                for call, place in zip(calls, self.places, strict=True)
+            ]
+        if self.id is not None or self.metadata:
+            return AssistantMessage(content, tool_calls=tuple(calls), id=self.id, metadata=self.metadata)
+        return AssistantMessage(content or None if calls else content, tool_calls=tuple(calls))
