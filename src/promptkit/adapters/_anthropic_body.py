@@ -145,7 +145,7 @@ class _Reader:
 
     def finish_results(self) -> None:
         if self.results:
-            results = ToolResponseMessage(self.results)
+            results = ToolResponseMessage(tuple(self.results))
             self.messages.append(results.mutate(metadata=self.own) if self.own else results)
             self.results, self.own = [], {}
 
@@ -155,7 +155,7 @@ class _Reader:
             self.messages.append(AssistantMessage(content, metadata=own) if own else AssistantMessage(content))
             return
         read = _each(content, _said_or_call)
-        calls = [item for item in read if isinstance(item, ToolCall)]
+        calls = tuple([item for item in read if isinstance(item, ToolCall)])
         parts = [item for item in read if not isinstance(item, ToolCall)]
         self.calls = {call.id: call.name for call in calls}
         said = None if not parts or (calls and parts == [_NOTHING]) else parts

@@ -119,13 +119,13 @@ class _Reader:
 
     def finish_results(self) -> None:
         if self.results:
-            results = ToolResponseMessage(self.results)
+            results = ToolResponseMessage(tuple(self.results))
             self.messages.append(results.mutate(metadata=self.own) if self.own else results)
             self.results, self.own = [], {}
 
     def model(self, parts: Any, own: Mapping[str, Any]) -> None:
         read = _each(parts, _said_or_call)
-        calls = [item for item in read if isinstance(item, ToolCall)]
+        calls = tuple([item for item in read if isinstance(item, ToolCall)])
         said = [item for item in read if not isinstance(item, ToolCall)]
         content = None if not said or (calls and said == [_NOTHING]) else said
         if own:

@@ -83,7 +83,7 @@ class _Reader:
 
     def finish_results(self) -> None:
         if self.results:
-            self.messages.append(ToolResponseMessage(self.results))
+            self.messages.append(ToolResponseMessage(tuple(self.results)))
             self.results = []
 
     def system(self, message: Mapping[str, Any]) -> None:
@@ -110,7 +110,7 @@ class _Reader:
         calls, customs = _calls(message)
         if len(message) == 2 and calls and not customs and calls[0].id is not None:
             self.calls = {call.id: call.name for call in calls}
-            self.messages.append(AssistantMessage(None, tool_calls=calls))
+            self.messages.append(AssistantMessage(None, tool_calls=tuple(calls)))
             return
         before = [Reasoning(text_at(message, key)) for key in REASONING_KEYS if message.get(key) is not None]
         after = [*_refusal(message), *_audio(message), *customs]
