@@ -49,27 +49,25 @@ class MessageWriter:
     def write(self, messages: Iterable[Message]) -> None:
         """Write the messages of a prompt, in order; the plain ones, as nearly all are, without a detour."""
         append = self.messages.append
-        known = _WRITERS
         last: type | None = None
         for at, message in enumerate(messages):
             kind: type = type(message)
-            if kind in known and not message.metadata and message.name is None and message.id is None:  # type: ignore[attr-defined]
-                content = message.content
-                if kind is UserMessage and type(content) is str:
-                    append({"role": "user", "content": content})
-                elif kind is not AssistantMessage:
-                    self.last = last
-                    known[kind](self, message, at)
-                elif type(content) is str and not message.tool_calls and not message.invalid_tool_calls:  # type: ignore[attr-defined]
+            if kind not in _WRITERS or message.metadata or message.name is not None or message.id is not None:  # type: ignore[attr-defined]
+                builtin = builtin_of(message, at, self.losses)
+                kind = type(builtin)
+                self.last = last
+                _WRITERS[kind](self, builtin, at)
+            elif kind is UserMessage and type(content := message.content) is str:
+                append({"role": "user", "content": content})
+            elif kind is AssistantMessage:
+                if type(content := message.content) is str and not (message.tool_calls or message.invalid_tool_calls):  # type: ignore[attr-defined]
                     append({"role": "assistant", "content": content})
                     self.calls, self.names = [], None
                 elif not self._are_plain_calls(message):
                     self._assistant(message, at)  # type: ignore[arg-type]
-            else:
-                builtin = builtin_of(message, at, self.losses)
-                kind = type(builtin)
+            elif kind is not ToolResponseMessage or last is kind or not self._are_plain_results(message):
                 self.last = last
-                known[kind](self, builtin, at)
+                _WRITERS[kind](self, message, at)
             last = kind
 
     def _user(self, message: UserMessage, at: int) -> None:
@@ -166,14 +164,16 @@ class MessageWriter:
 
     def _are_plain_calls(self, message: Any) -> bool:
         """Write an answer of nothing but text and calls with ids if it is one."""
-        content = message.content
-        if message.invalid_tool_calls or not (content is None or (type(content) is str and content)):
+        content, calls = message.content, message.tool_calls
+        if message.invalid_tool_calls or not (content is None or type(content) is str):
+            return False
+        if not calls or content == "" or self.no_tools:
             return False
         written: list[dict[str, Any]] = []
         names: dict[Any, str | None] = {}
-        for call in message.tool_calls:
+        for call in calls:
             call_id, name = call.id, call.name
-            if call_id is None or call.metadata or self.no_tools:
+            if call_id is None or call.metadata:
                 return False
             names[call_id] = name
             function = {"name": name, "arguments": call.arguments}
@@ -181,9 +181,8 @@ class MessageWriter:
         body: dict[str, Any] = {"role": "assistant"}
         if content is not None:
             body["content"] = content
-        if written:
-            body["tool_calls"] = written
-        self.calls, self.names, self.answered = written, names, 0
+        body["tool_calls"] = self.calls = written
+        self.names, self.answered = names, 0
         self.messages.append(body)
         return True
 
@@ -283,19 +282,23 @@ class MessageWriter:
         if message.metadata:
             lose_metadata(message.metadata, FORMAT, f"messages[{at}]", self.losses)
         for index, response in enumerate(message.responses):
-            if not self._is_plain_result(response):
-                self._result(response, f"messages[{at}].responses[{index}]", f"call_{at}_{index}")
+            self._result(response, f"messages[{at}].responses[{index}]", f"call_{at}_{index}")
 
-    def _is_plain_result(self, response: ToolResponse) -> bool:
-        """Write a result of text for a known call, as nearly all are, if it is one."""
-        call_id, content = response.id, response.content
-        if call_id is None or type(content) is not str or response.metadata or response.artifact is not None:
-            return False
+    def _are_plain_results(self, message: Any) -> bool:
+        """Write results of text for known calls, as nearly all are, if they are that."""
         names = self.names
-        if response.status != "success" or names is None or response.name != names.get(call_id):
+        if names is None or self.no_tools:
             return False
-        self.answered += 1
-        self.messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
+        written: list[dict[str, Any]] = []
+        for response in message.responses:
+            call_id, content = response.id, response.content
+            if call_id is None or type(content) is not str or response.metadata or response.artifact is not None:
+                return False
+            if response.status != "success" or response.name != names.get(call_id):
+                return False
+            written.append({"role": "tool", "tool_call_id": call_id, "content": content})
+        self.answered += len(written)
+        self.messages += written
         return True
 
     def _result(self, response: ToolResponse, path: str, made: str) -> None:
