@@ -45,7 +45,7 @@ class MessageWriter:
         self.losses: Losses = []
         self.items: list[Body] = []
         self.instructions: str | None = None
-        self.last: Message | None = None
+        self.last: type | None = None
         self.names: dict[str | None, str | None] = {}
         self.calls: list[str] = []
         self.answered = 0
@@ -59,16 +59,25 @@ class MessageWriter:
     def write(self, messages: tuple[Message, ...]) -> None:
         """Write all messages of a prompt; the plain ones, as nearly all are, without a detour."""
         start = self._instruct(messages)
-        for at, message in enumerate(messages):
-            if at < start:
-                continue
-            is_written = _PLAIN_WRITERS.get(type(message))
-            if is_written is None or not is_written(self, message):
-                builtin = builtin_of(message, at, self.losses)
-                _WRITERS[type(builtin)](self, builtin, at)
-                self.last = builtin
+        last: type | None = None
+        for at, message in enumerate(messages[start:], start):
+            kind: type = type(message)
+            if kind not in _WRITERS or message.metadata or message.name is not None or message.id is not None:  # type: ignore[attr-defined]
+                plain = False
+            elif kind is UserMessage:
+                plain = type(message.content) is str and not self.open
+                if plain:
+                    self.items.append({"role": "user", "content": message.content})
+            elif kind is AssistantMessage:
+                plain = last is not kind and not self.open and self._is_plain_answer(message)
             else:
-                self.last = message
+                plain = kind is ToolResponseMessage and last is AssistantMessage and self._are_plain_results(message)
+            if not plain:
+                builtin = builtin_of(message, at, self.losses)
+                kind = type(builtin)
+                self.last = last
+                _WRITERS[kind](self, builtin, at)
+            last = kind
         self.odd = self.odd or bool(self.open)
 
     def _instruct(self, messages: tuple[Message, ...]) -> int:
@@ -82,24 +91,15 @@ class MessageWriter:
         self.odd = not first.content.strip()
         return 1
 
-    def _plain_user(self, message: UserMessage) -> bool:
-        content = message.content
-        if type(content) is not str or self.open or message.metadata:
-            return False
-        if message.name is not None or message.id is not None:
-            return False
-        self.items.append({"role": "user", "content": content})
-        return True
-
-    def _plain_answer(self, message: AssistantMessage) -> bool:
-        """Write an answer of words and calls, as nearly all are, if it is one and comes where it may."""
+    def _is_plain_answer(self, message: Any) -> bool:
+        """Write an answer of words and calls, as nearly all are, if it is one."""
         content, calls = message.content, message.tool_calls
-        if message.metadata or message.invalid_tool_calls or self.open or type(self.last) is AssistantMessage:
+        if message.invalid_tool_calls or not (content if type(content) is str else content is None and calls):
             return False
-        if message.name is not None or message.id is not None:
-            return False
-        if not (content if type(content) is str else content is None and calls):
-            return False
+        if not calls:
+            self.items.append({"role": "assistant", "content": content})
+            self.calls, self.answered = [], 0
+            return True
         written: list[Body] = [] if content is None else [{"role": "assistant", "content": content}]
         names: dict[str | None, str | None] = {}
         for call in calls:
@@ -109,27 +109,24 @@ class MessageWriter:
             names[call_id] = name
             written.append({"type": "function_call", "call_id": call_id, "name": name, "arguments": call.arguments})
         self.items += written
-        if calls:
-            self.names |= names
+        self.names |= names
         self.open = self.calls = [*names]  # type: ignore[list-item]
         self.answered = 0
         return True
 
-    def _plain_results(self, message: ToolResponseMessage) -> bool:
+    def _are_plain_results(self, message: Any) -> bool:
         """Write the results of all calls before them, in words and in order, if they are that."""
-        responses = message.responses
-        if message.metadata or message.name is not None or message.id is not None or len(responses) != len(self.open):
+        names = self.names
+        if [response.id for response in message.responses] != self.open:
             return False
         written: list[Body] = []
-        for response, call_id in zip(responses, self.open, strict=True):
-            content = response.content
-            if response.id != call_id or type(content) is not str or response.metadata:
+        for response in message.responses:
+            call_id, content = response.id, response.content
+            if type(content) is not str or response.metadata or response.artifact is not None:
                 return False
-            if response.artifact is not None or response.status != "success" or response.name != self.names[call_id]:
+            if response.status != "success" or response.name != names[call_id]:
                 return False
             written.append({"type": "function_call_output", "call_id": call_id, "output": content})
-        if type(self.last) is not AssistantMessage:
-            return False
         self.items += written
         self.open = []
         self.answered = len(written)
@@ -295,7 +292,7 @@ class MessageWriter:
         if self.items[start : start + 1] == [_BLANK] and 0 < len(self.calls) == len(self.items) - start - 1:
             self.lose(f"{path}.content", "spelling", "an empty text beside calls reads back as none")
             del self.items[start]
-        if type(self.last) is AssistantMessage and self._continues(start, called):
+        if self.last is AssistantMessage and self._continues(start, called):
             self.lose(path, "spelling", "answers that follow each other read back as one")
         self._check(message, start, path, before)
 
@@ -369,7 +366,7 @@ class MessageWriter:
         path = f"messages[{at}]"
         self.odd = True
         self.open = []
-        if type(self.last) is ToolResponseMessage:
+        if self.last is ToolResponseMessage:
             self.lose(path, "spelling", "results that follow each other read back as one message")
         self._named(message, path)
         lose_metadata(message.metadata, FORMAT, path, self.losses)
@@ -412,11 +409,6 @@ _BLANK = {"role": "assistant", "content": ""}
 _BARE = {"type", "text", "annotations"}
 
 
-_PLAIN_WRITERS: Mapping[type, Callable[[MessageWriter, Any], bool]] = {
-    UserMessage: MessageWriter._plain_user,
-    AssistantMessage: MessageWriter._plain_answer,
-    ToolResponseMessage: MessageWriter._plain_results,
-}
 _WRITERS: Mapping[type, Callable[[MessageWriter, Any, int], None]] = {
     SystemMessage: MessageWriter._system,
     UserMessage: MessageWriter._user,
