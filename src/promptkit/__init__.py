@@ -62,6 +62,7 @@ _MODULES = {
     "ModelError": "promptkit.errors",
     "ModelHTTPError": "promptkit.errors",
     "MustacheRenderer": "promptkit.renderers.mustache",
+    "NamedPromptTemplate": "promptkit.prompt_files.template",
     "NoOpRenderer": "promptkit.renderers.noop",
     "Opaque": "promptkit.content",
     "OpenAIChatModel": "promptkit.models.openai",
@@ -71,6 +72,7 @@ _MODULES = {
     "PostgresChatMemoryRepository": "promptkit.memory.postgres",
     "Prompt": "promptkit.prompt",
     "PromptError": "promptkit.errors",
+    "PromptLibrary": "promptkit.prompt_files.library",
     "PromptTemplate": "promptkit.templates.prompt_template",
     "PromptkitError": "promptkit.errors",
     "RateLimitError": "promptkit.errors",
@@ -132,6 +134,7 @@ _MODULES = {
     "from_buffer_string": "promptkit.adapters.langchain.native",
     "from_messages": "promptkit.adapters.langchain.native",
     "from_prompt_value": "promptkit.adapters.langchain.native",
+    "load_prompt": "promptkit.prompt_files.loading",
     "merge_message_runs": "promptkit.history.merge",
     "repair_history": "promptkit.history.doctor",
     "to_buffer_string": "promptkit.adapters.langchain.native",
@@ -236,6 +239,9 @@ if TYPE_CHECKING:
     from promptkit.options import ToolDefinition as ToolDefinition
     from promptkit.options import UNSET as UNSET
     from promptkit.prompt import Prompt as Prompt
+    from promptkit.prompt_files.library import PromptLibrary as PromptLibrary
+    from promptkit.prompt_files.loading import load_prompt as load_prompt
+    from promptkit.prompt_files.template import NamedPromptTemplate as NamedPromptTemplate
     from promptkit.renderers.base import CompiledTemplate as CompiledTemplate
     from promptkit.renderers.base import TemplateRenderer as TemplateRenderer
     from promptkit.renderers.base import ValidationMode as ValidationMode
