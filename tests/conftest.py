@@ -28,6 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options that the Makefile uses."""
     parser.addoption("--no-skips", action="store_true", help=f"fail a skipped test unless its reason is '{MACHINE} …'")
     parser.addoption("--soak", action="store_true", help="run only the long campaigns and deep property tests")
+    parser.addoption("--mypy", metavar="PYTHON", help="run promptkit's plugin on the mypy of this interpreter")
     parser.addoption("--litellm", metavar="PROGRAM", help="run only the tests against this program, litellm's proxy")
 
 

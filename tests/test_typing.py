@@ -2,7 +2,7 @@
 
 A line of `tests/typing/*.py` says what it must be refused for:
 ``Prompt(3)  # expect: mypy=arg-type pyright=reportArgumentType``; a checker may say more about that line, and every
-other line must pass. README blocks and examples must pass whole.
+other line must pass. README blocks and examples must pass whole. mypy runs with promptkit's plugin.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 from tests import readme
 
 TESTS = Path(__file__).parent
-SNIPPETS = sorted((TESTS / "typing").glob("*.py"))
+SNIPPETS = sorted((TESTS / "typing").rglob("*.py"))
 Errors = dict[tuple[str, int], dict[str, str]]
 """The checker's messages by code, by file in the workspace and line."""
 
@@ -48,6 +48,7 @@ def check(folder: Path, *arguments: str) -> str:
 
 
 def run_mypy(folder: Path) -> Errors:
+    (folder / "mypy.ini").write_text("[mypy]\nplugins = promptkit.mypy_plugin\n", "utf-8")
     options = ("--strict", "--output=json", "--explicit-package-bases", "--namespace-packages")
     cache = f"--cache-dir={TESTS.parent / '.mypy_cache' / 'snippets'}"
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.py"))
@@ -80,7 +81,7 @@ def by_line(found: Iterable[tuple[str, int, str, str]]) -> Errors:
 def expected(checker: str) -> Errors:
     pattern = re.compile(rf"# expect:.*\b{checker}=([\w-]+)")
     return by_line(
-        (f"snippets/{path.name}", number, match[1], "is expected")
+        (f"snippets/{path.relative_to(TESTS / 'typing')}", number, match[1], "is expected")
         for path in SNIPPETS
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
         if (match := pattern.search(line))
