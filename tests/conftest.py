@@ -11,6 +11,9 @@ from hypothesis import HealthCheck, settings
 MACHINE = "machine:"
 """What the reason of a skip begins with when this machine cannot run the test; no other skip passes `make check`."""
 
+_LANES = ("browser", "litellm")
+"""Markers of tests that only the option of the same name runs."""
+
 _SLOW = [HealthCheck.too_slow]  # a busy machine is no fault of a test
 # Derandomized: a commit that passed passes again. `make soak` explores.
 settings.register_profile("check", deadline=None, derandomize=True, print_blob=True, suppress_health_check=_SLOW)
@@ -30,6 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run only the long campaigns and deep property tests")
     parser.addoption("--mypy", metavar="PYTHON", help="run promptkit's plugin on the mypy of this interpreter")
     parser.addoption("--litellm", metavar="PROGRAM", help="run only the tests against this program, litellm's proxy")
+    parser.addoption(
+        "--browser", metavar="FOLDER", help="run only the tests in the browser whose npm packages are there"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,17 +46,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # Hypothesis marks its tests in the same hook
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the lane: campaigns and property tests for `--soak`, else all but campaigns and `--litellm`."""
+    """Keep the tests of the lane: campaigns and property tests for `--soak`, else all but those of other lanes."""
     lane: list[pytest.Item] = []
     rest: list[pytest.Item] = []
     for item in items:
         campaign = item.get_closest_marker("soak") is not None
         deep = campaign or item.get_closest_marker("hypothesis") is not None
-        proxied = item.get_closest_marker("litellm") is not None
-        if proxied or config.getoption("--litellm"):
-            wanted = proxied and config.getoption("--litellm") is not None
-        else:
-            wanted = deep if config.getoption("--soak") else not campaign
+        own = {name for name in _LANES if item.get_closest_marker(name)}
+        asked = {name for name in _LANES if config.getoption(f"--{name}")}
+        usual = deep if config.getoption("--soak") else not campaign
+        wanted = bool(own & asked) if own or asked else usual
         (lane if wanted else rest).append(item)
     if rest:
         config.hook.pytest_deselected(items=rest)

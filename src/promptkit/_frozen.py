@@ -19,6 +19,7 @@ __all__ = [
     "FrozenDict",
     "FrozenList",
     "JsonValue",
+    "ShownValue",
     "Value",
     "bare_fields",
     "exact_int",
@@ -355,6 +356,17 @@ class Value:
             elif field.repr and value != _default(field):
                 shown.append(f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class ShownValue(Value):
+    """Give a value a look in notebooks as well."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from promptkit.display import html_of
+
+        return html_of(self)  # type: ignore[arg-type]
 
 
 def _default(field: Attribute[Any]) -> Any:

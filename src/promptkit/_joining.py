@@ -10,7 +10,7 @@ from promptkit.content import Content, Part, Reasoning, Text
 from promptkit.errors import ToolError
 from promptkit.messages import AssistantMessage, InvalidToolCall, ToolCall
 
-__all__ = ["OpenAnswer", "last_of", "lay_over"]
+__all__ = ["OpenAnswer", "last_of", "lay_over", "shape_of"]
 
 
 def last_of(old: Any, new: Any) -> Any:
@@ -186,3 +186,12 @@ class OpenAnswer:
             name=self.name,
             id=self.id,
         )
+
+
+def shape_of(chunk: Any) -> str:
+    """Tell what alone is in a chunk: ``text``, ``arguments`` of one call, or ``mixed``."""
+    if not chunk.tool_calls:
+        return "text" if type(chunk.content) is str else "mixed"
+    piece = chunk.tool_calls[0]
+    more = chunk.content is not None or len(chunk.tool_calls) > 1 or piece.id or piece.name or piece.metadata
+    return "mixed" if more or piece.index is None or not piece.arguments or piece.error is not None else "arguments"

@@ -12,6 +12,7 @@ from promptkit import _json
 from promptkit._frozen import (
     EMPTY,
     FrozenDict,
+    ShownValue,
     Value,
     bare_fields,
     exact_str,
@@ -76,10 +77,10 @@ class Message(Protocol):
 
 if TYPE_CHECKING:
 
-    class _MessageValue(Value, Message):  # pyright matches class variables and converter fields only by name
+    class _MessageValue(ShownValue, Message):  # pyright matches class variables and converter fields only by name
         ...
 else:
-    _MessageValue = Value
+    _MessageValue = ShownValue
 
 
 def _argument_text(value: str | Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from attrs import field, frozen
 
-from promptkit._frozen import Value, bare_fields, items_of, shown
+from promptkit._frozen import ShownValue, bare_fields, items_of, shown
 from promptkit.content import content_text
 from promptkit.errors import PromptError
 from promptkit.messages import (
@@ -64,7 +64,7 @@ def _options(value: ChatOptions | None) -> ChatOptions:
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class Prompt(Value):
+class Prompt(ShownValue):
     """Hold messages in order and the options of the call: what every chat model takes.
 
     Args:

@@ -7,8 +7,19 @@ from typing import Any, Self
 
 from attrs import field, frozen
 
-from promptkit._frozen import EMPTY, FrozenDict, Value, bare_fields, exact_int, freeze_mapping, settle, shown, tuple_of
-from promptkit._joining import OpenAnswer, last_of, lay_over
+from promptkit._frozen import (
+    EMPTY,
+    FrozenDict,
+    ShownValue,
+    Value,
+    bare_fields,
+    exact_int,
+    freeze_mapping,
+    settle,
+    shown,
+    tuple_of,
+)
+from promptkit._joining import OpenAnswer, last_of, lay_over, shape_of
 from promptkit.content import Content, content_text, freeze_optional_content
 from promptkit.errors import ModelError, PromptError, PromptkitError
 from promptkit.messages import AssistantMessage, InvalidToolCall, ToolCall
@@ -126,7 +137,7 @@ def _generations(value: Generation | Iterable[Generation]) -> tuple[Generation, 
 
 
 @frozen(repr=False, weakref_slot=False, field_transformer=bare_fields)
-class ChatResponse(Value):
+class ChatResponse(ShownValue):
     """Hold the answers of one call, most often one.
 
     Args:
@@ -317,8 +328,8 @@ class ChatChunk(Value):
         maps = self.metadata is EMPTY and self.generation_metadata is EMPTY and self.message_metadata is EMPTY
         numbered = self.block is not None
         plain = maps and self.choice == 0 and self.starts_over is False
-        if plain and rest == _NOTHING and (not numbered or type(self.block) is int):
-            object.__setattr__(self, "shape", "mixed" if numbered else _shape(self))
+        if plain and rest == (None,) * 6 and (not numbered or type(self.block) is int):
+            object.__setattr__(self, "shape", "mixed" if numbered else shape_of(self))
         else:
             self._check()
             object.__setattr__(self, "shape", "mixed")
@@ -339,17 +350,6 @@ class ChatChunk(Value):
     def text(self) -> str:
         """The piece of text in it, ``""`` where there is none."""
         return "" if self.content is None else content_text(self.content)
-
-
-_NOTHING = (None,) * 6
-
-
-def _shape(chunk: ChatChunk) -> str:
-    if not chunk.tool_calls:
-        return "text" if type(chunk.content) is str else "mixed"
-    piece = chunk.tool_calls[0]
-    more = chunk.content is not None or len(chunk.tool_calls) > 1 or piece.id or piece.name or piece.metadata
-    return "mixed" if more or piece.index is None or not piece.arguments or piece.error is not None else "arguments"
 
 
 class ChunkAccumulator:
