@@ -21,14 +21,14 @@ prompt = ChatPromptTemplate([Translator("French", formal=True), ("user", "{text}
 for message in prompt:
     print(f"{message.message_type.value}: {message.content}")
 
-letter = "Dear {nmae}"  # no constant: else promptkit's plugin for mypy would find the mistake first
+letter = "Dear {nmae}"  # no constant, and ignored below: else promptkit's checkers would find the mistake first
 try:
 
     @frozen
     class Broken(TypedPromptTemplate):
         """Misspell a placeholder."""
 
-        template: ClassVar[str] = letter
+        template: ClassVar[str] = letter  # promptkit: ignore[PK203]
         name: str
 except TemplateError as error:
     print(error)

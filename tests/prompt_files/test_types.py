@@ -50,6 +50,7 @@ GOOD: dict[str, tuple[TypeName, Any, Any]] = {
     "record": ({"x": "int", "y?": "str"}, {"x": 1, "z": 2}, {"x": 1}),
     "record of object": ({"x": "int"}, _Point(3), {"x": 3}),
     "nested record": ({"ends": "list", "at?": {"x": "int"}}, _Line([_Point(1)]), {"ends": [{"x": 1}]}),
+    "list of records": ([{"x": "int"}], (_Point(1), {"x": 2}), [{"x": 1}, {"x": 2}]),
     "media": ("media", URL, Media(url=URL)),
     "a medium": ("media", Media(url=URL), Media(url=URL)),
     "list of media": ("list[media]", [URL], [Media(url=URL)]),
@@ -107,6 +108,7 @@ def test_a_value_of_another_type_is_refused(kind: TypeName, value: Any, message:
         ({}, "a mapping of fields"),
         ({"a b": "int"}, "must be a name"),
         ({"a": 3}, "a mapping of fields"),
+        (["int", "str"], "a mapping of fields"),
     ],
 )
 def test_what_is_no_type_is_refused(kind: TypeName, message: str) -> None:
@@ -116,8 +118,8 @@ def test_what_is_no_type_is_refused(kind: TypeName, message: str) -> None:
 
 def test_deep_records_are_refused() -> None:
     kind: Any = "int"
-    for _ in range(1_000):
-        kind = {"a": kind}
+    for level in range(1_000):
+        kind = {"a": kind} if level % 2 else [kind]
 
     with pytest.raises(TemplateError, match="a mapping of fields"):
         value_type(kind, "v")

@@ -95,10 +95,12 @@ class Header:
         """Read something; note a mistake with its line and go on with the default."""
         try:
             return read()
+        except TemplateError as error:
+            error.template_name, error.line, error.column = self.file, self.line(*path), None
+            self.problems.append(error)
         except PromptkitError as error:
-            message = str(error.args[0]) if isinstance(error, TemplateError) else str(error)
-            self.problems.append(TemplateError(message, template_name=self.file, line=self.line(*path)))
-            return default
+            self.problems.append(TemplateError(str(error), template_name=self.file, line=self.line(*path)))
+        return default
 
     def text(self, key: str) -> str | None:
         """Give a text as it is written: a version ``1.10`` is no number."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptkit._frozen import shown
-from promptkit.errors import TemplateError, TemplateSyntaxError
+from promptkit.errors import MissingVariablesError, TemplateError, TemplateSyntaxError
 from promptkit.prompt_files._reading import Entry, Folder, read_text
 from promptkit.prompt_files._yaml import Document, read_yaml
 from promptkit.prompt_files.blocks import Block, Line, MediaMark, lines_of, pieces_of, split_blocks
@@ -17,6 +17,7 @@ from promptkit.prompt_files.header import Header, read_header
 from promptkit.prompt_files.template import BlockTemplate, MediaSlot, NamedPromptTemplate, TextPiece
 from promptkit.prompt_files.variables import PromptVariable
 from promptkit.renderers.base import nearest
+from promptkit.renderers.mustache import MustacheRenderer
 from promptkit.templates.chat import ChatPromptTemplate, MessagesPlaceholder
 from promptkit.templates.prompt_template import AssistantPromptTemplate, PromptTemplate, SystemPromptTemplate
 
@@ -154,7 +155,7 @@ def draft_prompt(text: str, file: str, folder: Folder | None) -> Draft:
         problems.append(error.named(file))
     parts = tuple([_part(block, header, problems) for block in blocks])
     problems += header.problems
-    problems += _disagreements(header, blocks, parts)
+    problems += _disagreements(header, blocks, parts) if blocks else ()
     problems.sort(key=lambda error: (error.template_name != file, error.line or 0, error.column or 0))
     return Draft(header, blocks, parts, tuple(problems))
 
@@ -257,14 +258,26 @@ def _disagreements(header: Header, blocks: tuple[Block, ...], parts: tuple[Any, 
         yield TemplateError(message, template_name=header.file, line=header.line("few_shot"))
     declared = {variable.name: variable.value_type for variable in header.variables}
     slots = {name for block in blocks for name in [block.name, *(mark.name for mark in _marks(block))] if name}
+    required = {name for part in parts for name in getattr(part, "variables", ())}
     told: set[str] = set()
     for name, line in uses_of(blocks, parts):
         if name in told:
             continue
         told.add(name)
-        if header.declares and name not in declared and name != "history":
+        # A name inside a section of mustache's may be a property of the section's item.
+        nested = isinstance(header.renderer, MustacheRenderer) and name not in required
+        if header.declares and name not in declared and name != "history" and not nested:
             hint = nearest(name, declared)
-            yield _at(line, f"the variable {name!r} is not declared{hint}; add it to 'variables' in the front matter")
+            message = f"the variable {name!r} is not declared{hint}; add it to 'variables' in the front matter"
+            yield MissingVariablesError(
+                message,
+                missing=(name,),
+                available=tuple(declared),
+                template_name=line.file,
+                line=line.number,
+                column=line.text.find(name) + 1,
+                excerpt=line.text[:200],
+            )
         elif name not in slots and name in declared and str(declared[name]) in ("media", "list[media]", "messages"):
             how = f"a heading '# messages: {name}'" if str(declared[name]) == "messages" else f"'![](media:{name})'"
             yield _at(line, f"the variable {name!r} holds {declared[name]} and is no text; write {how}")

@@ -18,10 +18,11 @@ from promptkit.renderers.base import nearest
 from promptkit.templates.base import variables_of
 from promptkit.templates.resource import TextResource
 
-__all__ = ["ANY", "TypeName", "ValueType", "message_of", "value_type"]
+__all__ = ["ANY", "MisfitError", "TypeName", "ValueType", "message_of", "value_type"]
 
-TypeName = str | Mapping[str, Any]
-"""A type as a prompt file says it: ``str``, ``list[int]``, ``"a" | "b"``, ``str | none``, or a mapping of fields."""
+TypeName = str | Mapping[str, Any] | list[Any]
+"""A type as a prompt file says it: ``str``, ``list[int]``, ``"a" | "b"``, ``str | none``; a mapping of a record's fields;
+or a list that holds the type of its items."""
 
 MAX_DEPTH = 10
 """Deepest nesting of a type, in levels."""
@@ -94,7 +95,7 @@ class ValueType(NamedTuple):
             return type_reader(self.hint).read(_plain(value, 0))
         except ValueMismatchError as error:
             place = "" if error.path == "$" else f" at {error.path.removeprefix('$').removeprefix('.')}"
-            raise TemplateError(f"the value of {name!r} does not fit its type{place}: {error}") from None
+            raise MisfitError(f"the value of {name!r} does not fit its type{place}: {error}") from None
 
     def parse(self, text: str, name: str) -> Any:
         """Read a value from the text of a command line: text as it is where the type allows it, else as JSON.
@@ -114,7 +115,7 @@ class ValueType(NamedTuple):
                 value = json.loads(text)
             except (ValueError, RecursionError):
                 message = f"the value of {name!r} must be {self}, written as JSON, not {shown(text)}"
-                raise TemplateError(message) from None
+                raise MisfitError(message) from None
             return self.read(value, name)
 
     def __str__(self) -> str:
@@ -132,6 +133,10 @@ class ValueType(NamedTuple):
         return "none" if self.hint is None else self.hint.__name__
 
 
+class MisfitError(TemplateError):
+    """Report a value that is not of its variable's type."""
+
+
 ANY = ValueType("any", Any)
 """The type of a variable of which nothing is said."""
 
@@ -146,7 +151,16 @@ def value_type(name: TypeName, where: str = "a type") -> ValueType:
     Raises:
         TemplateError: It names no type.
     """
-    return _named(name, where) if isinstance(name, str) else _record(name, where, 0)
+    return _type_of(name, where, 0)
+
+
+def _type_of(name: Any, where: str, depth: int) -> ValueType:
+    if isinstance(name, str):
+        return _named(name, where)
+    if isinstance(name, list | tuple) and len(name) == 1 and depth <= MAX_DEPTH:
+        item = _type_of(name[0], where, depth + 1)
+        return ValueType("list", list[item.hint], item)  # type: ignore[name-defined]
+    return _record(name, where, depth)
 
 
 @lru_cache(maxsize=256)
@@ -168,7 +182,7 @@ def _record(fields: Any, where: str, depth: int) -> ValueType:
             raise TemplateError(
                 f"the field {key!r:.80} of {where} must be a name, with a '?' behind it if it may be absent"
             )
-        found = _named(kind, place) if isinstance(kind, str) else _record(kind, place, depth + 1)
+        found = _type_of(kind, place, depth + 1)
         types[name] = found
         hints[name] = typing.NotRequired[found.hint] if key.endswith("?") else found.hint
     make: Any = typing.TypedDict
@@ -290,16 +304,16 @@ def _media(kind: ValueType, value: Any, name: str) -> Any:
         return _media(next(member for member in kind.members if _holds_media(member)), value, name)
     if kind.kind == "list" and kind.item is not None:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-            raise TemplateError(f"the value of {name!r} must be a list of media, not {shown(value)}")
+            raise MisfitError(f"the value of {name!r} must be a list of media, not {shown(value)}")
         return [_media(kind.item, item, name) for item in value]
     if isinstance(value, Media):
         return value
     if not isinstance(value, str):
-        raise TemplateError(f"the value of {name!r} must be a Media or a URL, not {shown(value)}")
+        raise MisfitError(f"the value of {name!r} must be a Media or a URL, not {shown(value)}")
     try:
         return Media(url=value)
     except PromptError as error:
-        raise TemplateError(f"the value of {name!r} is no medium: {error}") from None
+        raise MisfitError(f"the value of {name!r} is no medium: {error}") from None
 
 
 _MESSAGES: Mapping[str, Any] = {"system": SystemMessage, "user": UserMessage, "assistant": AssistantMessage}
@@ -310,7 +324,7 @@ def _messages(value: Any, name: str) -> Any:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         if value is None:
             return ()
-        raise TemplateError(f"the value of {name!r} must be a list of messages, not {shown(value)}")
+        raise MisfitError(f"the value of {name!r} must be a list of messages, not {shown(value)}")
     return tuple(
         [
             message_of(item, f"{name}[{index}]") if isinstance(item, Mapping) else item
@@ -329,6 +343,6 @@ def message_of(item: Mapping[str, Any], where: str) -> Message:
         if len(item) == 1 and role in _MESSAGES and isinstance(text, str):
             made: Message = _MESSAGES[role](text)
             return made
-    raise TemplateError(
+    raise MisfitError(
         f"{where} must be a message like {{'user': 'text'}}, its role system, user or assistant, not {shown(item)}"
     )

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from promptkit._frozen import Value, freeze, shown
 from promptkit.errors import PromptError, TemplateError
-from promptkit.prompt_files.types import ANY, TypeName, ValueType, value_type
+from promptkit.prompt_files.types import ANY, MisfitError, TypeName, ValueType, value_type
 from promptkit.renderers.base import nearest
 
 __all__ = ["NO_DEFAULT", "NoDefault", "PromptVariable"]
@@ -69,7 +69,7 @@ class PromptVariable(Value):
         try:
             self.read(value)
         except TemplateError as error:
-            raise TemplateError(f"the {what} of {self.name!r} does not fit: {error.args[0]}") from None
+            raise MisfitError(f"the {what} of {self.name!r} does not fit: {error.args[0]}") from None
 
     @property
     def value_type(self) -> ValueType:
